@@ -1,0 +1,9 @@
+# The front door for those who expect one; meson and ninja do the work. Unlike ./run and ./test it installs no packages.
+PREFIX ?= /usr/local
+build = $(or $(RINGWALL_BUILD),build)
+all:; @tools/prepare
+test: all; @tests/run-suites
+bench: all; @meson test -C "$(build)" --benchmark --verbose
+install: all
+	@meson configure "$(build)" -Dprefix="$(PREFIX)" && tools/prepare && meson install -C "$(build)" --no-rebuild
+.PHONY: all test bench install

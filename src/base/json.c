@@ -1,0 +1,126 @@
+/*
+ * JSON; see json.h. The text comes from outside. Before jansson sees it, one pass over the bytes counts how deep the
+ * brackets nest: jansson's parser recurses, and so do we when we walk the value, so depth is stack. Up to its first
+ * syntax error jansson is never deeper than this count, because it agrees with the pass on where strings begin and end.
+ */
+#include "base/json.h"
+
+#include <errno.h>
+#include <string.h>
+
+static const char stage[] = "json";
+
+struct place {
+        unsigned line, column;
+};
+
+/* Line and character of the byte at offset. */
+static struct place place_of(const char *text, size_t offset)
+{
+        struct place p = { 1, 1 };
+        for (size_t i = 0; i < offset; i++) {
+                if (text[i] == '\n')
+                        p = (struct place){ p.line + 1, 1 };
+                else if (((unsigned char)text[i] & 0xc0) != 0x80) /* continuation bytes are no characters */
+                        p.column++;
+        }
+        return p;
+}
+
+/* Offset of the first bracket that opens one level too many, or length. */
+static size_t find_too_deep(const char *text, size_t length, size_t cap)
+{
+        size_t depth = 0;
+        bool quoted = false;
+        for (size_t i = 0; i < length; i++) {
+                char c = text[i];
+                if (quoted && c == '\\')
+                        i++;
+                else if (c == '"')
+                        quoted = !quoted;
+                else if (!quoted && (c == '[' || c == '{') && ++depth > cap)
+                        return i;
+                else if (!quoted && (c == ']' || c == '}') && depth > 0)
+                        depth--;
+        }
+        return length;
+}
+
+static int fail_at(struct error *e, int code, struct place p, const char *message)
+{
+        return error_set(e, code, stage, "line %u, column %u: %s", p.line, p.column, message);
+}
+
+/* jansson quotes the input in its messages; column 0 is its word for the start of a line. */
+static int fail_with(struct error *e, const json_error_t *why, struct place *ret)
+{
+        if (json_error_code(why) == json_error_out_of_memory)
+                return error_errno(e, ENOMEM, stage, "cannot store the JSON value");
+        ret->line = why->line > 0 ? (unsigned)why->line : 1;
+        ret->column = why->column > 0 ? (unsigned)why->column : 1;
+        if (json_error_code(why) == json_error_null_character)
+                return fail_at(e, EINVAL, *ret, "\\u0000 is not allowed in a string");
+        CLEANUP_TEXT struct text message = { 0 };
+        text_add_visible(&message, why->text, strnlen(why->text, sizeof why->text));
+        return fail_at(e, EINVAL, *ret, message.data ? message.data : "not JSON");
+}
+
+static int parse(const char *text, size_t length, size_t cap_bytes, size_t cap_depth, json_t **ret, struct error *e,
+                 struct place *ret_place)
+{
+        if (length > cap_bytes)
+                return error_set(e, EFBIG, stage, "%zu bytes of JSON, more than the %zu allowed", length, cap_bytes);
+        size_t deep = find_too_deep(text, length, cap_depth);
+        if (deep < length) {
+                *ret_place = place_of(text, deep);
+                return fail_at(e, ELOOP, *ret_place, "nested too deeply");
+        }
+        json_error_t why;
+        json_t *value = json_loadb(text, length, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &why);
+        if (!value)
+                return fail_with(e, &why, ret_place);
+        *ret = value;
+        return 0;
+}
+
+int json_parse_bounded(const char *text, size_t length, size_t cap_bytes, size_t cap_depth, json_t **ret,
+                       struct error *e, unsigned *ret_line, unsigned *ret_column)
+{
+        struct place place = { 0 };
+        int error = parse(text, length, cap_bytes, cap_depth, ret, e, &place);
+        if (ret_line)
+                *ret_line = place.line;
+        if (ret_column)
+                *ret_column = place.column;
+        return error;
+}
+
+struct writer {
+        struct text *text;
+        size_t left;
+        int error;
+};
+
+/* jansson takes any nonzero answer for "stop" and forgets it, so the reason stays in the writer. */
+static int write_piece(const char *bytes, size_t length, void *data)
+{
+        struct writer *w = data;
+        if (length > w->left)
+                return w->error = -EFBIG;
+        w->left -= length;
+        text_add_bytes(w->text, bytes, length);
+        return w->error = w->text->failed ? -ENOMEM : 0;
+}
+
+int json_write(const json_t *value, struct text *t, bool pretty)
+{
+        struct writer w = { .text = t, .left = JSON_WRITE_MAX };
+        size_t before = t->length;
+        size_t flags = JSON_ENCODE_ANY | JSON_ENSURE_ASCII | (pretty ? JSON_INDENT(2) : JSON_COMPACT);
+        if (json_dump_callback(value, write_piece, &w, flags) == 0)
+                return 0;
+        t->length = before;
+        if (t->data)
+                t->data[before] = '\0';
+        return w.error ? w.error : -EINVAL;
+}

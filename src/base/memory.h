@@ -1,0 +1,55 @@
+/*
+ * Who frees what. Two shapes: single objects with a cleanup attribute, and arenas for things that live and die
+ * together (a parsed file, a plan). An arena has a cap, so input can never make us use unbounded memory.
+ */
+#ifndef RINGWALL_BASE_MEMORY_H
+#define RINGWALL_BASE_MEMORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+static inline void memory_free_pointer(void *p)
+{
+        free(*(void **)p);
+}
+
+#define CLEANUP(function) __attribute__((cleanup(function)))
+#define CLEANUP_FREE CLEANUP(memory_free_pointer)
+
+/* Hands a pointer over: the variable is NULL afterwards, so its cleanup does nothing. */
+#define TAKE_PTR(p) ({ __typeof__(p) taken_ = (p); (p) = NULL; taken_; })
+
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+
+struct arena;
+
+/* An arena that never hands out more than cap bytes; NULL without memory. */
+struct arena *arena_new(size_t cap);
+void arena_free(struct arena *a);
+/* Was anything refused because of the cap? */
+bool arena_is_full(const struct arena *a);
+static inline void arena_free_pointer(struct arena **a)
+{
+        arena_free(*a);
+}
+#define CLEANUP_ARENA CLEANUP(arena_free_pointer)
+
+/* Zeroed memory aligned for any type; NULL when the cap or the system's memory is reached. */
+void *arena_alloc(struct arena *a, size_t size);
+#define ARENA_NEW(a, type) ((type *)arena_alloc((a), sizeof(type)))
+
+/* Copies with a terminator; text need not have one. */
+char *arena_copy(struct arena *a, const char *text, size_t length);
+char *arena_string(struct arena *a, const char *text);
+/* The two texts, one behind the other. */
+char *arena_join(struct arena *a, const char *first, const char *second);
+char *arena_format(struct arena *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/*
+ * Room for one more element in an array that lives in the arena: doubles it when it is full. Returns the new element,
+ * zeroed, and counts it; NULL when there is no memory, and then nothing changed.
+ */
+void *arena_array_add(struct arena *a, void *array_pointer, size_t *count, size_t element_size);
+
+#endif

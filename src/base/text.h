@@ -1,0 +1,52 @@
+/* Text: a growing buffer, UTF-8, and the nearest known word for a misspelt one. */
+#ifndef RINGWALL_BASE_TEXT_H
+#define RINGWALL_BASE_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/memory.h"
+
+/*
+ * A buffer that grows. An allocation that fails is remembered in `failed` and the text stays as it was, so a writer
+ * can add a hundred pieces and look once at the end.
+ */
+struct text {
+        char *data; /* terminated, never NULL after text_add; free with text_done */
+        size_t length, size;
+        bool failed;
+};
+
+void text_add(struct text *t, const char *piece);
+void text_add_bytes(struct text *t, const char *bytes, size_t length);
+void text_format(struct text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void text_done(struct text *t);
+#define CLEANUP_TEXT CLEANUP(text_done)
+
+/* Hands the string over (never NULL unless memory ran out); the buffer is empty afterwards. */
+char *text_take(struct text *t);
+
+/*
+ * Adds text that somebody else wrote, for a terminal: control characters and invalid UTF-8 are shown as \xNN, so that
+ * a file name or a policy line cannot move the cursor or fake a line of ours.
+ */
+void text_add_visible(struct text *t, const char *bytes, size_t length);
+
+/* Offset of the first byte that is not well-formed UTF-8 (no surrogates, no overlong forms), or length if all is. */
+size_t text_utf8_valid(const char *bytes, size_t length);
+
+/* Removes what is not well-formed, in place: for texts that were cut at a number of bytes. */
+void text_drop_malformed(char *text);
+
+/* Bytes of the UTF-8 sequence that starts here; 1 for anything malformed. */
+size_t text_utf8_step(const char *bytes, size_t length);
+
+/* The candidate nearest to word by edit distance, or NULL when none is near enough to be meant. */
+const char *text_nearest(const char *word, const char *const *candidates, size_t count);
+
+bool text_starts(const char *text, const char *prefix);
+
+/* Ordinary decimal digits only, no sign, no space; false on overflow or anything else. */
+bool text_to_number(const char *text, size_t length, unsigned long long *ret);
+
+#endif

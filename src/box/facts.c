@@ -1,0 +1,81 @@
+/*
+ * Facts; see facts.h. HOME and the XDG variables are believed only when they are absolute paths. Names beyond ASCII
+ * are turned into their network form by libidn2, which is loaded when the first such name is met: most policies have
+ * none, and its tables are larger than all of ringwall.
+ */
+#include "box/facts.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <idn2.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "policy/pattern.h"
+
+/* The soname is the ABI that the header was written for. The library stays loaded: unloading it gains nothing. */
+static bool idn_to_ascii(const char *name, char *ret, size_t size)
+{
+        int (*to_ascii)(const char *, char **, int) = NULL;
+        void *library = dlopen("libidn2.so.0", RTLD_NOW | RTLD_LOCAL);
+        void *symbol = library ? dlsym(library, "idn2_to_ascii_8z") : NULL;
+        if (!symbol)
+                return false;
+        memcpy(&to_ascii, &symbol, sizeof to_ascii);
+        CLEANUP_FREE char *ascii = NULL;
+        if (to_ascii(name, &ascii, IDN2_NFC_INPUT | IDN2_NONTRANSITIONAL | IDN2_USE_STD3_ASCII_RULES) != IDN2_OK)
+                return false;
+        return (size_t)snprintf(ret, size, "%s", ascii) < size;
+}
+
+static const char *absolute_variable(struct arena *a, const char *name)
+{
+        const char *value = secure_getenv(name);
+        return value && *value == '/' ? pattern_normalise(a, value) : NULL;
+}
+
+static const char *home_directory(struct arena *a)
+{
+        const char *home = absolute_variable(a, "HOME");
+        if (home)
+                return home;
+        struct passwd entry, *found = NULL;
+        char buffer[4096];
+        if (getpwuid_r(getuid(), &entry, buffer, sizeof buffer, &found) != 0 || !found || *found->pw_dir != '/')
+                return NULL;
+        return pattern_normalise(a, found->pw_dir);
+}
+
+static const char *below_home(struct arena *a, const char *variable, const char *home, const char *fallback)
+{
+        const char *base = absolute_variable(a, variable);
+        if (base)
+                return arena_format(a, "%s/ringwall", base);
+        return home ? arena_format(a, "%s/%s/ringwall", home, fallback) : NULL;
+}
+
+int facts_gather(struct arena *a, struct facts *ret, struct error *e)
+{
+        CLEANUP_FREE char *cwd = getcwd(NULL, 0);
+        if (!cwd || *cwd != '/')
+                return error_errno(e, cwd ? ENOENT : errno, "facts", "the current directory cannot be named");
+        const char *home = home_directory(a), *path = getenv("PATH");
+        *ret = (struct facts){
+                .cwd = arena_string(a, cwd),
+                .home = home,
+                .path = arena_string(a, path ? path : ""),
+                .user_data = below_home(a, "XDG_DATA_HOME", home, ".local/share"),
+                .to_ascii = idn_to_ascii,
+        };
+        if (!ret->cwd || !ret->path)
+                return error_errno(e, ENOMEM, "facts", "no memory");
+        return 0;
+}
+
+const char *facts_config_dir(struct arena *a, const struct facts *facts)
+{
+        return below_home(a, "XDG_CONFIG_HOME", facts->home, ".config");
+}

@@ -1,0 +1,77 @@
+/* The policy's tables as scdoc text; see docgen_policy.h. */
+#include "cli/docgen_policy.h"
+
+#include <string.h>
+
+#include "policy/keys.h"
+#include "policy/managed.h"
+
+static void add_plain(struct text *t, const char *text)
+{
+        for (; *text; text++) {
+                if (strchr("\\*_#", *text))
+                        text_add(t, "\\");
+                text_add_bytes(t, text, 1);
+        }
+}
+
+static void add_key(struct text *t, const struct key *key)
+{
+        CLEANUP_TEXT struct text value = { 0 };
+        text_add(t, "*");
+        add_plain(t, key->path);
+        text_add(t, "*\n\t");
+        add_plain(t, key->help);
+        key_describe_value(key, &value);
+        if (key->kind != VALUE_MAP) {
+                text_add(t, key->list ? "\n\n\tA list; each entry is " : "\n\n\tA value: ");
+                add_plain(t, value.data ? value.data : "");
+                text_add(t, ".");
+        }
+        if (key->fallback) {
+                text_add(t, "\n\n\tDefault: ");
+                add_plain(t, key->fallback);
+                text_add(t, ".");
+        }
+        if (key->in_ceiling)
+                text_add(t, "\n\n\tHas a meaning in a ceiling.");
+        text_add(t, "\n\n");
+}
+
+void docgen_add_keys(struct text *t)
+{
+        for (size_t i = 0; i < KEY_COUNT; i++)
+                add_key(t, &keys[i]);
+}
+
+static void add_set(struct text *t, const struct managed_set *set)
+{
+        text_add(t, "## ");
+        add_plain(t, set->name);
+        text_add(t, ", edited in ");
+        add_plain(t, keys[set->key].path);
+        text_add(t, "\n\n");
+        for (size_t i = 0; i < set->count; i++) {
+                bool first = i == 0 || strcmp(set->entries[i].group, set->entries[i - 1].group) != 0;
+                if (first) {
+                        text_add(t, i ? "\n\n*" : "*");
+                        add_plain(t, set->entries[i].group);
+                        text_add(t, "*\n\t");
+                } else {
+                        text_add(t, ", ");
+                }
+                const char *entry = set->entries[i].entry;
+                /* In italics, because a line that begins with a dot would be a request to troff. */
+                text_add(t, "_");
+                add_plain(t, text_starts(entry, "{writable}/") ? entry + strlen("{writable}/") : entry);
+                text_add(t, "_");
+        }
+        text_add(t, "\n\n");
+}
+
+void docgen_add_sets(struct text *t)
+{
+        add_set(t, &sensitive_set);
+        add_set(t, &protected_set);
+        add_set(t, &dev_network_set);
+}

@@ -1,0 +1,315 @@
+/*
+ * ringwall-doctor: what this machine can enforce.
+ *
+ * What it is for: the verb `ringwall doctor`. A program of its own (docs/decisions/doctor-is-a-helper.md), because it
+ * alone needs libmnl and libnftnl before a box runs.
+ *
+ * How it works: every wall is asked (wall_probe), every level is judged (level_judge), and the two are printed,
+ * either for a person or as JSON. The asking is done by children that leave nothing behind (linux/ask.h).
+ *
+ * What it trusts: reports are printable already (feature_set). The environment decides about colour, and about where a
+ * systemd manager is looked for; nothing else.
+ *
+ * Exit status: 0 when at least `standard` can be held, 1 when no level can, 125 for our own failures.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "box/levels.h"
+#include "cli/doctor_options.h"
+#include "cli/front.h"
+#include "linux/linux.h"
+#include "policy/keys.h"
+#include "wall/wall.h"
+
+enum { NO_LEVEL_WORKS = 1 };
+
+struct diagnosis {
+        struct utsname kernel;
+        unsigned int uid;
+        struct probe_report report;
+        struct level_result levels[LEVEL_MAXIMUM + 1]; /* LEVEL_OFF stays empty */
+};
+
+static void examine(struct diagnosis *d)
+{
+        *d = (struct diagnosis){ .uid = geteuid() };
+        (void)uname(&d->kernel);
+        wall_probe(linux_walls, linux_wall_count, &d->report);
+        for (enum level level = LEVEL_STANDARD; level <= LEVEL_MAXIMUM; level++)
+                level_judge(level, &d->report, &d->levels[level]);
+}
+
+/* For a person */
+
+enum {
+        MARK_WIDTH = 8, /* "unasked" and a space */
+        LABEL_WIDTH = 24,
+        LEVEL_WIDTH = 10,
+        NARROWEST = 60,
+        WIDEST = 100,
+};
+
+struct page {
+        struct text text;
+        size_t width;
+        bool styled;
+};
+
+static void add_styled(struct page *p, const char *style, const char *words)
+{
+        if (p->styled && style)
+                text_format(&p->text, "\033[%sm%s\033[0m", style, words);
+        else
+                text_add(&p->text, words);
+}
+
+static void add_spaces(struct page *p, size_t count)
+{
+        text_format(&p->text, "%*s", (int)count, "");
+}
+
+static size_t count_columns(const char *words, size_t length)
+{
+        size_t columns = 0;
+        for (size_t at = 0; at < length; at += text_utf8_step(words + at, length - at))
+                columns++;
+        return columns;
+}
+
+/* Words from `column` on, wrapped below their own beginning; ends the line. */
+static void add_wrapped(struct page *p, size_t column, const char *words)
+{
+        size_t at = column;
+        while (*words) {
+                size_t length = strcspn(words, " ");
+                size_t columns = count_columns(words, length);
+                if (at > column && at + 1 + columns > p->width) {
+                        text_add(&p->text, "\n");
+                        add_spaces(p, column);
+                        at = column;
+                } else if (at > column) {
+                        text_add(&p->text, " ");
+                        at++;
+                }
+                text_add_bytes(&p->text, words, length);
+                at += columns;
+                words += length;
+                words += strspn(words, " ");
+        }
+        text_add(&p->text, "\n");
+}
+
+static const char *state_style(enum feature_state state)
+{
+        static const char *const styles[] = {
+                [FEATURE_UNASKED] = "33",
+                [FEATURE_NO] = "31",
+                [FEATURE_PARTLY] = "33",
+                [FEATURE_YES] = "32",
+        };
+        return styles[state];
+}
+
+/* Does it fail for the reason that the one before it in its group gave? Then the reason is not read out again. */
+static bool is_repeated(const struct probe_report *report, enum feature_id id)
+{
+        const struct feature *f = &report->features[id];
+        if (id == 0 || f->state == FEATURE_YES || !f->detail[0])
+                return false;
+        const char *key = feature_info(id)->key;
+        return strncmp(key, feature_info(id - 1)->key, strcspn(key, ".") + 1) == 0 &&
+               strcmp(f->detail, report->features[id - 1].detail) == 0;
+}
+
+static void add_feature(struct page *p, enum feature_id id, const struct probe_report *report)
+{
+        const struct feature_info *info = feature_info(id);
+        const struct feature *f = &report->features[id];
+        const char *mark = feature_state_name(f->state);
+        text_add(&p->text, "  ");
+        add_styled(p, info->is_fact ? NULL : state_style(f->state), mark);
+        add_spaces(p, MARK_WIDTH - strlen(mark));
+        if (f->detail[0]) {
+                text_format(&p->text, "%-*s", LABEL_WIDTH, info->label);
+                add_wrapped(p, 2 + MARK_WIDTH + LABEL_WIDTH, is_repeated(report, id) ? "likewise" : f->detail);
+        } else {
+                text_format(&p->text, "%s\n", info->label);
+        }
+}
+
+static void add_features(struct page *p, const struct probe_report *report)
+{
+        const char *group = "";
+        for (enum feature_id id = 0; id < FEATURE_COUNT; id++) {
+                const char *key = feature_info(id)->key;
+                size_t length = strcspn(key, ".");
+                if (strncmp(group, key, length + 1) != 0) {
+                        char heading[32];
+                        (void)snprintf(heading, sizeof heading, "%.*s", (int)length, key);
+                        text_add(&p->text, "\n");
+                        add_styled(p, "1", heading);
+                        text_add(&p->text, "\n");
+                        group = key;
+                }
+                add_feature(p, id, report);
+        }
+}
+
+/* Namespaces fall together: of several needs that lack for one reason, a person reads the first. */
+static bool is_same_reason(const struct probe_report *report, const struct level_need *const *lacking, size_t which)
+{
+        const char *detail = report->features[lacking[which]->any_of[0]].detail;
+        for (size_t i = 0; i < which; i++)
+                if (strcmp(detail, report->features[lacking[i]->any_of[0]].detail) == 0)
+                        return true;
+        return false;
+}
+
+static void add_lacking(struct page *p, const struct level_need *need)
+{
+        char line[160];
+        (void)snprintf(line, sizeof line, "%s (%s)", need->lost, feature_info(need->any_of[0])->key);
+        add_spaces(p, 2 + LEVEL_WIDTH + 2);
+        add_wrapped(p, 2 + LEVEL_WIDTH + 2, line);
+}
+
+static void add_reasons(struct page *p, const struct level_result *result, const struct probe_report *report)
+{
+        size_t untold = 0;
+        for (size_t i = 0; i < result->missing_count; i++) {
+                if (is_same_reason(report, result->missing, i))
+                        untold++;
+                else
+                        add_lacking(p, result->missing[i]);
+        }
+        if (untold)
+                text_format(&p->text, "%*sand %zu more, for the same reasons\n", 2 + LEVEL_WIDTH + 2, "", untold);
+        /* What a level that cannot run would fall short of is of no use to a person. */
+        for (size_t i = 0; !result->missing_count && i < result->shortfall_count; i++)
+                add_lacking(p, result->shortfalls[i]);
+}
+
+static void add_level(struct page *p, enum level level, const struct diagnosis *d)
+{
+        static const struct {
+                const char *style, *words;
+        } verdicts[] = {
+                [VERDICT_WORKS] = { "32", "works" },
+                [VERDICT_SHORTFALLS] = { "33", "works, with shortfalls:" },
+                [VERDICT_REFUSED] = { "31", "does not work here:" },
+        };
+        const struct level_result *result = &d->levels[level];
+        text_format(&p->text, "  %-*s", LEVEL_WIDTH, level_words[level]);
+        add_styled(p, verdicts[result->verdict].style, verdicts[result->verdict].words);
+        text_add(&p->text, "\n");
+        add_reasons(p, result, &d->report);
+        if (result->help) {
+                add_spaces(p, 2 + LEVEL_WIDTH);
+                add_styled(p, "1", "try: ");
+                text_format(&p->text, "%s\n", result->help); /* unwrapped, so that it can be copied */
+        }
+}
+
+static size_t terminal_width(void)
+{
+        struct winsize size;
+        if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0 || size.ws_col == 0)
+                return OPTIONS_WIDTH;
+        return size.ws_col < NARROWEST ? NARROWEST : size.ws_col > WIDEST ? WIDEST : size.ws_col;
+}
+
+static int print_page(const struct diagnosis *d, int code)
+{
+        struct page p = { .width = terminal_width(), .styled = front_is_styled(STDOUT_FILENO) };
+        text_format(&p.text, "%s %s on %s, ", d->kernel.sysname, d->kernel.release, d->kernel.machine);
+        if (d->uid == 0)
+                text_add(&p.text, "as root\n");
+        else
+                text_format(&p.text, "as user %u\n", d->uid);
+        add_features(&p, &d->report);
+        text_add(&p.text, "\n");
+        add_styled(&p, "1", "levels");
+        text_add(&p.text, "\n");
+        for (enum level level = LEVEL_STANDARD; level <= LEVEL_MAXIMUM; level++)
+                add_level(&p, level, d);
+        code = front_print(&p.text, code);
+        text_done(&p.text);
+        return code;
+}
+
+/* For a program. jansson's "o" takes the reference and fails the whole when it is NULL; "s?" is null for NULL. */
+
+static json_t *feature_to_json(const struct feature *f)
+{
+        return json_pack("{s:s, s:s, s:s?, s:s?}", "state", feature_state_name(f->state), "detail", f->detail, "error",
+                         f->error ? strerrorname_np(f->error) : NULL, "help", f->help);
+}
+
+static json_t *features_to_json(const struct probe_report *report)
+{
+        json_t *object = json_object();
+        for (enum feature_id id = 0; object && id < FEATURE_COUNT; id++)
+                if (json_object_set_new(object, feature_info(id)->key, feature_to_json(&report->features[id])) < 0) {
+                        json_decref(object);
+                        return NULL;
+                }
+        return object;
+}
+
+static json_t *needs_to_json(const struct level_need *const *lacking, size_t count)
+{
+        json_t *array = json_array();
+        for (size_t i = 0; array && i < count; i++) {
+                json_t *item = json_pack("{s:s, s:s}", "feature", feature_info(lacking[i]->any_of[0])->key, "lost",
+                                         lacking[i]->lost);
+                if (json_array_append_new(array, item) < 0) {
+                        json_decref(array);
+                        return NULL;
+                }
+        }
+        return array;
+}
+
+static json_t *level_to_json(const struct level_result *result)
+{
+        return json_pack("{s:s, s:o, s:o, s:s?}", "verdict", level_verdict_name(result->verdict), "shortfalls",
+                         needs_to_json(result->shortfalls, result->shortfall_count), "missing",
+                         needs_to_json(result->missing, result->missing_count), "try", result->help);
+}
+
+static json_t *diagnosis_to_json(const struct diagnosis *d)
+{
+        return json_pack("{s:{s:s, s:s}, s:i, s:o, s:{s:o, s:o, s:o}}", "kernel", "release", d->kernel.release, "arch",
+                         d->kernel.machine, "uid", (int)d->uid, "features", features_to_json(&d->report), "levels",
+                         level_words[LEVEL_STANDARD], level_to_json(&d->levels[LEVEL_STANDARD]),
+                         level_words[LEVEL_STRICT], level_to_json(&d->levels[LEVEL_STRICT]),
+                         level_words[LEVEL_MAXIMUM], level_to_json(&d->levels[LEVEL_MAXIMUM]));
+}
+
+static int print_json(const struct diagnosis *d, int code)
+{
+        CLEANUP_JSON json_t *value = diagnosis_to_json(d);
+        CLEANUP_TEXT struct text t = { 0 };
+        if (!value || json_write(value, &t, true) < 0)
+                return front_complain(doctor_usage.path, "out of memory");
+        text_add(&t, "\n");
+        return front_print(&t, code);
+}
+
+int main(int argc, char **argv)
+{
+        CLEANUP_OPTIONS struct options_result options;
+        int code;
+        if (!front_parse(&doctor_usage, argc, argv, 1, &options, &code))
+                return code;
+        struct diagnosis d;
+        examine(&d);
+        code = d.levels[LEVEL_STANDARD].verdict == VERDICT_REFUSED ? NO_LEVEL_WORKS : 0;
+        return options_has(&options, DOCTOR_OPTION_JSON) ? print_json(&d, code) : print_page(&d, code);
+}

@@ -1,0 +1,13 @@
+/* The options of `ringwall doctor`, shared by ringwall (help, completions) and ringwall-doctor, which parses them. */
+#ifndef RINGWALL_CLI_DOCTOR_OPTIONS_H
+#define RINGWALL_CLI_DOCTOR_OPTIONS_H
+
+#include "base/options.h"
+
+enum doctor_option {
+        DOCTOR_OPTION_JSON = 1,
+};
+
+extern const struct options_verb doctor_usage;
+
+#endif

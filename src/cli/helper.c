@@ -1,0 +1,64 @@
+/*
+ * Helpers; see helper.h. They are looked for relative to the file that this program was started from, so that a build
+ * tree and an installation anywhere both work, and neither PATH nor the environment can name another one: beside it,
+ * then in the libexec folder of the same installation. No file is examined first: exec itself says whether it is there.
+ */
+#include "cli/helper.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+
+static const char stage[] = "helper";
+
+/* Folders to look in; a relative one begins at the program's own. */
+static const char *const folders[] = { ".", RINGWALL_HELPERS };
+
+/* The real directory of this program's file, ending in a slash. */
+static int own_folder(char folder[PATH_MAX], struct error *e)
+{
+        ssize_t length = readlink("/proc/self/exe", folder, PATH_MAX - 1);
+        if (length < 0)
+                return error_errno(e, errno, stage, "cannot find my own file (is /proc mounted?)");
+        folder[length] = '\0';
+        char *slash = strrchr(folder, '/');
+        if (!slash)
+                return error_set(e, ENOENT, stage, "my own file has no path: '%s'", folder);
+        slash[1] = '\0';
+        return 0;
+}
+
+int helper_exec(const char *name, char *const *arguments, struct error *e)
+{
+        char own[PATH_MAX], path[2 * PATH_MAX];
+        int error = own_folder(own, e);
+        if (error < 0)
+                return error;
+
+        size_t count = 0;
+        while (arguments[count])
+                count++;
+        CLEANUP_ARENA struct arena *arena = arena_new((count + 2) * sizeof(char *) + NAME_MAX + 64);
+        char **argv = arena_alloc(arena, (count + 2) * sizeof *argv);
+        char *title = arena_string(arena, name);
+        if (!argv || !title)
+                return error_errno(e, ENOMEM, stage, "cannot start %s", name);
+        argv[0] = title;
+        memcpy(argv + 1, arguments, count * sizeof *argv);
+
+        for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
+                const char *from = folders[i][0] == '/' ? "" : own;
+                int length = snprintf(path, sizeof path, "%s%s/%s", from, folders[i], name);
+                if (length < 0 || (size_t)length >= sizeof path)
+                        return error_errno(e, ENAMETOOLONG, stage, "cannot start %s", name);
+                execv(path, argv);
+                if (errno != ENOENT && errno != ENOTDIR)
+                        return error_errno(e, errno, stage, "cannot start %s", path);
+        }
+        return error_set(e, ENOENT, stage, "the program %s is not installed (looked in %s and %s%s)", name, own,
+                         RINGWALL_HELPERS[0] == '/' ? "" : own, RINGWALL_HELPERS);
+}

@@ -1,0 +1,119 @@
+/* ringwall policy check, show, schema. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "box/load.h"
+#include "cli/front.h"
+#include "cli/policy_show.h"
+#include "cli/request.h"
+#include "cli/verbs.h"
+#include "policy/caps.h"
+#include "policy/schema.h"
+
+static int print_json(const char *path, json_t *json, int code)
+{
+        CLEANUP_JSON json_t *owned = json;
+        CLEANUP_TEXT struct text out = { 0 };
+        int r = json ? json_write(json, &out, true) : -ENOMEM;
+        if (r < 0)
+                return front_complain(path, "the answer cannot be written as JSON: %s", strerrordesc_np(-r));
+        text_add(&out, "\n");
+        return front_print(&out, code);
+}
+
+/* Messages go to standard error, so that what a program reads on standard output stays clean. */
+static int print_messages(const struct messages *m)
+{
+        CLEANUP_TEXT struct text out = { 0 };
+        messages_print(m, &out, front_is_styled(STDERR_FILENO));
+        return out.length ? front_print_error(&out) : FRONT_FAILED;
+}
+
+static int check_json(const struct messages *m, const struct options_result *r, bool ok)
+{
+        json_t *files = json_array();
+        for (size_t i = 0; i < r->positional_count; i++)
+                json_array_append_new(files, json_pack("{s:s, s:b}", "file", r->positionals[i], "ok",
+                                                       messages_errors_in(m, r->positionals[i]) == 0));
+        return print_json("policy check", json_pack("{s:b, s:o, s:o}", "ok", ok, "files", files, "messages",
+                                                    messages_to_json(m)),
+                          ok ? 0 : FRONT_FAILED);
+}
+
+int verb_policy_check(struct options_result *r)
+{
+        CLEANUP_MESSAGES struct messages *m = messages_new();
+        CLEANUP_TEXT struct text out = { 0 };
+        bool ok = true;
+        if (!m)
+                return front_complain("policy check", "no memory");
+        for (size_t i = 0; i < r->positional_count; i++) {
+                struct error e = { 0 };
+                int one = load_check_file(r->positionals[i], m, &e);
+                if (one < 0)
+                        return front_complain("policy check", "%s", e.text);
+                ok &= one == 0;
+                if (one == 0) {
+                        text_add_visible(&out, r->positionals[i], strlen(r->positionals[i]));
+                        text_add(&out, ": ok\n");
+                }
+        }
+        if (options_has(r, VERB_OPTION_JSON))
+                return check_json(m, r, ok);
+        print_messages(m);
+        return front_print(&out, ok ? 0 : FRONT_FAILED);
+}
+
+/* A policy that lies in the workspace might have been written by the agent, so it is pointed out and not used. */
+static void note_policy_in_workspace(struct messages *m, const struct plan *plan)
+{
+        static const char *const names[] = { "ringwall.yaml", ".ringwall.yaml" };
+        for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+                char path[CAP_TEXT + 32];
+                (void)snprintf(path, sizeof path, "%s/%s", plan->workspace, names[i]);
+                bool used = false;
+                for (size_t j = 0; j < plan->rules.count; j++)
+                        used |= plan->rules.list[j].kind == RULE_PROTECT && strcmp(plan->rules.list[j].path, path) == 0;
+                if (!used && access(path, F_OK) == 0)
+                        message_add(m, MESSAGE_NOTE, (struct source){ .name = path },
+                                    "to use it, name it: --policy FILE", "this policy lies in the workspace and is not used");
+        }
+}
+
+int verb_policy_show(struct options_result *r)
+{
+        CLEANUP_MESSAGES struct messages *m = messages_new();
+        CLEANUP_ARENA struct arena *arena = arena_new(CAP_ARENA_BYTES);
+        CLEANUP_PLAN struct plan *plan = NULL;
+        CLEANUP_TEXT struct text out = { 0 };
+        struct load_request request;
+        struct error e = { 0 };
+        if (!m || !arena || request_from_options(arena, r, &request) < 0)
+                return front_complain("policy show", "no memory");
+        int loaded = load_plan(&request, m, &plan, &e);
+        if (loaded < 0)
+                return front_complain("policy show", "%s", e.text);
+        if (loaded == 0)
+                note_policy_in_workspace(m, plan);
+        if (options_has(r, VERB_OPTION_JSON)) {
+                if (loaded > 0)
+                        return print_json("policy show", json_pack("{s:b, s:o}", "ok", false, "messages",
+                                                                   messages_to_json(m)), FRONT_FAILED);
+                print_messages(m);
+                return print_json("policy show", plan_to_json(plan), 0);
+        }
+        print_messages(m);
+        if (loaded > 0)
+                return FRONT_FAILED;
+        policy_show_plan(plan, &out, front_is_styled(STDOUT_FILENO));
+        return front_print(&out, 0);
+}
+
+int verb_policy_schema(struct options_result *r)
+{
+        (void)r;
+        return print_json("policy schema", schema_of_policy(), 0);
+}

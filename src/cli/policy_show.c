@@ -1,0 +1,196 @@
+/*
+ * Showing a plan. Rules of one kind and one source stand together, so that the hundred entries of the managed sets read
+ * as a dozen paragraphs; what a person wrote stands alone with its line.
+ */
+#include "cli/policy_show.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/options.h"
+
+enum { LABEL_WIDTH = 18, VALUE_WIDTH = 36 };
+
+struct show {
+        struct text *out;
+        bool styled;
+};
+
+static void heading(struct show *s, const char *title)
+{
+        text_format(s->out, "\n%s%s%s\n", s->styled ? "\033[1m" : "", title, s->styled ? "\033[0m" : "");
+}
+
+static void add_source(struct show *s, struct source from, const char *set)
+{
+        text_add(s->out, s->styled ? "\033[2m" : "");
+        source_print(from, s->out);
+        if (set)
+                text_format(s->out, " (%s)", set);
+        text_add(s->out, s->styled ? "\033[0m" : "");
+}
+
+static bool is_limit(enum plan_number n)
+{
+        return n == PLAN_TIMEOUT || n == PLAN_MEMORY || n == PLAN_CPU || n == PLAN_PROCESSES;
+}
+
+static void show_numbers(struct show *s, const struct plan *plan, enum plan_number first, enum plan_number last)
+{
+        for (enum plan_number n = first; n <= last; n++) {
+                CLEANUP_TEXT struct text value = { 0 };
+                if (is_limit(n) && plan->number[n].number == 0)
+                        text_add(&value, "no limit");
+                else
+                        plan_print_number(n, plan->number[n].number, &value);
+                const char *shown = value.data ? value.data : "";
+                text_format(s->out, "  %-*s ", LABEL_WIDTH, plan_numbers[n].name);
+                /* A value too wide for its column keeps its source on a line of its own. */
+                if (strlen(shown) > VALUE_WIDTH)
+                        text_format(s->out, "%s\n  %*s %*s ", shown, LABEL_WIDTH, "", VALUE_WIDTH, "");
+                else
+                        text_format(s->out, "%-*s ", VALUE_WIDTH, shown);
+                add_source(s, plan->number[n].from, NULL);
+                text_add(s->out, "\n");
+        }
+}
+
+static bool same_paragraph(const struct rule *a, const struct rule *b)
+{
+        if (a->kind != b->kind || a->from.line != b->from.line || a->from.column != b->from.column ||
+            strcmp(a->from.name, b->from.name) != 0)
+                return false;
+        return a->set && b->set ? strcmp(a->set, b->set) == 0 : a->set == b->set;
+}
+
+static size_t columns_of(const char *text)
+{
+        size_t width = 0, length = strlen(text);
+        for (size_t i = 0; i < length; width++)
+                i += text_utf8_step(text + i, length - i);
+        return width;
+}
+
+/* Paths side by side up to the width of a terminal, each line indented. */
+static void show_paths(struct show *s, const struct rule *rules, size_t count)
+{
+        size_t column = 0;
+        for (size_t i = 0; i < count; i++) {
+                CLEANUP_TEXT struct text path = { 0 };
+                text_add_visible(&path, rules[i].path, strlen(rules[i].path));
+                size_t width = columns_of(path.data ? path.data : "");
+                if (column == 0 || column + 2 + width > OPTIONS_WIDTH) {
+                        text_add(s->out, column ? "\n      " : "      ");
+                        column = 6;
+                } else {
+                        text_add(s->out, "  ");
+                        column += 2;
+                }
+                text_add(s->out, path.data ? path.data : "");
+                column += width;
+        }
+        text_add(s->out, "\n");
+}
+
+static void show_rules(struct show *s, const struct rules *rules)
+{
+        for (size_t i = 0, n; i < rules->count; i += n) {
+                const struct rule *first = &rules->list[i];
+                for (n = 1; i + n < rules->count && same_paragraph(first, &rules->list[i + n]);)
+                        n++;
+                text_format(s->out, "  %-12s ", rule_kind_words[first->kind]);
+                add_source(s, first->from, first->set);
+                text_add(s->out, "\n");
+                show_paths(s, first, n);
+        }
+}
+
+static void show_hosts(struct show *s, const struct hosts *hosts, const char *none)
+{
+        if (hosts->count == 0)
+                text_format(s->out, "  %s\n", none);
+        for (size_t i = 0; i < hosts->count; i++) {
+                char name[DOMAIN_TEXT_SIZE];
+                domain_print(&hosts->list[i].domain, name);
+                text_format(s->out, "  %-6s %-40s ", hosts->list[i].allow ? "allow" : "deny", name);
+                add_source(s, hosts->list[i].from, hosts->list[i].set);
+                text_add(s->out, "\n");
+        }
+}
+
+static void show_env(struct show *s, const struct plan *plan)
+{
+        for (size_t i = 0; i < plan->env_count; i++) {
+                text_format(s->out, "  %-*s ", LABEL_WIDTH, plan->env[i].name);
+                CLEANUP_TEXT struct text value = { 0 };
+                if (plan->env[i].value)
+                        text_add_visible(&value, plan->env[i].value, strlen(plan->env[i].value));
+                else
+                        text_add(&value, "passed on");
+                text_format(s->out, "%-*s ", VALUE_WIDTH, value.data ? value.data : "");
+                add_source(s, plan->env[i].from, NULL);
+                text_add(s->out, "\n");
+        }
+}
+
+/* Of a server only what it declared: the defaults and denials are those of every box. */
+static void show_server(struct show *s, const struct plan_server *server)
+{
+        char title[160];
+        (void)snprintf(title, sizeof title, "MCP server %.100s", server->name);
+        heading(s, title);
+        text_format(s->out, "  over %s; exec %s, fork %s, network %s   ",
+                    server->transport == TRANSPORT_STDIO ? "stdio" : server->transport == TRANSPORT_SSE ? "sse" : "http",
+                    server->allow_exec ? "yes" : "no", server->allow_fork ? "yes" : "no",
+                    server->allow_network ? "yes" : "no");
+        add_source(s, server->from, NULL);
+        text_add(s->out, "\n");
+        for (size_t i = 0; i < server->rules.count; i++) {
+                const struct rule *r = &server->rules.list[i];
+                if ((r->kind == RULE_READ || r->kind == RULE_WRITE) && r->from.line) {
+                        text_format(s->out, "  %-12s ", rule_kind_words[r->kind]);
+                        add_source(s, r->from, r->set);
+                        text_add(s->out, "\n");
+                        show_paths(s, r, 1);
+                }
+        }
+        show_hosts(s, &server->hosts, "no host");
+}
+
+static void show_cuts(struct show *s, const struct plan *plan)
+{
+        if (plan->cut_count == 0)
+                return;
+        heading(s, "Cut by a ceiling");
+        for (size_t i = 0; i < plan->cut_count; i++) {
+                text_add(s->out, "  ");
+                text_add_visible(s->out, plan->cuts[i].what, strlen(plan->cuts[i].what));
+                text_format(s->out, " -> %s   ", plan->cuts[i].result);
+                add_source(s, plan->cuts[i].by, NULL);
+                text_add(s->out, "\n");
+        }
+}
+
+void policy_show_plan(const struct plan *plan, struct text *out, bool styled)
+{
+        struct show s = { out, styled };
+        text_format(out, "%sPlan for ", styled ? "\033[1m" : "");
+        text_add_visible(out, plan->workspace, strlen(plan->workspace));
+        text_format(out, "%s\n", styled ? "\033[0m" : "");
+
+        heading(&s, "Walls");
+        show_numbers(&s, plan, PLAN_LEVEL, PLAN_ALLOW_NETWORK);
+        heading(&s, "Sessions");
+        show_numbers(&s, plan, PLAN_AUDIT, PLAN_IDLE_TIMEOUT);
+        heading(&s, "Limits");
+        show_numbers(&s, plan, PLAN_TIMEOUT, PLAN_PROCESSES);
+        heading(&s, "Files");
+        show_rules(&s, &plan->rules);
+        heading(&s, "Hosts");
+        show_hosts(&s, &plan->hosts, "none: no network");
+        heading(&s, "Environment");
+        show_env(&s, plan);
+        for (size_t i = 0; i < plan->server_count; i++)
+                show_server(&s, &plan->servers[i]);
+        show_cuts(&s, plan);
+}

@@ -1,0 +1,82 @@
+/* Hosts: what the policy, the modules and the managed set allow, and what is denied. See compile.h. */
+#include <string.h>
+
+#include "policy/caps.h"
+#include "policy/compile.h"
+#include "policy/modules.h"
+
+void hosts_add(struct compiler *c, struct hosts *hosts, bool allow, const struct domain *d, const char *set,
+               struct source from)
+{
+        struct host_rule *slot = arena_array_add(c->arena, &hosts->list, &hosts->count, sizeof *slot);
+        const char *name = arena_string(c->arena, d->name); /* the settings' arena ends before the plan's */
+        if (slot && name)
+                *slot = (struct host_rule){ allow, { name, d->wildcard, d->port }, set, from };
+        c->no_memory |= !slot || !name;
+}
+
+bool hosts_any_allowed(const struct hosts *hosts)
+{
+        for (size_t i = 0; i < hosts->count; i++)
+                if (hosts->list[i].allow)
+                        return true;
+        return false;
+}
+
+/* An entry that came with a + is only now known to be a host and not the name of a group. */
+static void add_signed(struct compiler *c, const struct setting *s)
+{
+        struct domain d;
+        const char *wrong = domain_parse(c->arena, s->text, c->facts->to_ascii, &d);
+        if (!wrong) {
+                hosts_add(c, &c->plan->hosts, true, &d, NULL, compile_source(c, s->from));
+                return;
+        }
+        message_error(c->messages, s->from, "a + names the dev-network set, one of its groups, or a host",
+                      "'+%.100s' is neither: %s", s->text, wrong);
+        c->failed = true;
+}
+
+static void add_managed(struct compiler *c, const struct entry *e)
+{
+        struct domain d;
+        if (domain_parse(c->arena, e->managed->entry, NULL, &d))
+                return; /* a unit test parses every entry of the table */
+        const char *set = arena_format(c->arena, "%s: %s", dev_network_set.name, e->managed->group);
+        c->no_memory |= !set;
+        hosts_add(c, &c->plan->hosts, true, &d, set, compile_source(c, e->setting->from));
+}
+
+static void add_list(struct compiler *c, enum key_id key, bool allow)
+{
+        for (size_t i = 0; i < c->settings->count; i++) {
+                const struct setting *s = &c->settings->list[i];
+                if (s->key == key && !s->empty)
+                        hosts_add(c, &c->plan->hosts, allow, &s->domain, NULL, compile_source(c, s->from));
+        }
+}
+
+void compile_hosts(struct compiler *c)
+{
+        struct entries allowed = compile_entries(c, KEY_ALLOWED_DOMAINS, NULL);
+        for (size_t i = 0; i < allowed.count; i++) {
+                const struct entry *e = &allowed.list[i];
+                if (e->managed)
+                        add_managed(c, e);
+                else if (e->setting->sign == SIGN_PLUS)
+                        add_signed(c, e->setting);
+                else
+                        hosts_add(c, &c->plan->hosts, true, &e->setting->domain, NULL,
+                                  compile_source(c, e->setting->from));
+        }
+        for (size_t i = 0; i < module_row_count; i++) {
+                const struct module_row *row = &module_rows[i];
+                const struct setting *module = settings_last(c->settings, row->key);
+                struct domain d;
+                if (module && row->host && !domain_parse(c->arena, row->host, NULL, &d))
+                        hosts_add(c, &c->plan->hosts, true, &d, NULL, compile_source(c, module->from));
+                if (row->domains != KEY_COUNT)
+                        add_list(c, row->domains, true);
+        }
+        add_list(c, KEY_DENIED_DOMAINS, false);
+}

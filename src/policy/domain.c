@@ -1,0 +1,168 @@
+/* Host patterns; see domain.h. What a program asks for and what a person wrote both come through canonicalise(). */
+#include "policy/domain.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+
+static bool is_ascii(const char *text)
+{
+        for (; *text; text++)
+                if ((unsigned char)*text >= 0x80)
+                        return false;
+        return true;
+}
+
+/* What people paste that is not a name. The order matters: the first that fits explains best. */
+static const char *refuse_shape(const char *text)
+{
+        if (!*text)
+                return "an empty pattern allows nothing; leave it out";
+        for (const char *p = text; *p; p++)
+                if ((unsigned char)*p <= 0x20 || *p == 0x7f)
+                        return "a host name has no white space or control characters";
+        if (strstr(text, "://"))
+                return "write the host alone, without a scheme";
+        if (strpbrk(text, "/?#"))
+                return "write the host alone, without a path";
+        if (strchr(text, '@'))
+                return "write the host alone, without a user name";
+        if (*text == '[' || (strchr(text, ':') && strchr(text, ':') != strrchr(text, ':')))
+                return "an address is not a name; hosts are allowed by name";
+        return NULL;
+}
+
+static const char *split_port(char *text, uint16_t *ret_port)
+{
+        char *colon = strrchr(text, ':');
+        *ret_port = 0;
+        if (!colon)
+                return NULL;
+        unsigned long long port = 0;
+        if (!text_to_number(colon + 1, strlen(colon + 1), &port) || port < 1 || port > 65535 || colon[1] == '0')
+                return "a port is a number from 1 to 65535";
+        *ret_port = (uint16_t)port;
+        *colon = '\0';
+        return NULL;
+}
+
+/* Anything inet_aton or a browser would take for an IPv4 address: its last label is a number, hex included. */
+static bool looks_like_address(const char *name)
+{
+        const char *last = strrchr(name, '.');
+        last = last ? last + 1 : name;
+        if (last[0] == '0' && last[1] == 'x' && strspn(last + 2, "0123456789abcdef") == strlen(last + 2))
+                return true;
+        return strspn(last, "0123456789") == strlen(last);
+}
+
+static const char *check_labels(const char *name)
+{
+        if (strlen(name) > CAP_DOMAIN)
+                return "a host name has at most 253 characters";
+        for (const char *p = name; p; p = strchr(p, '.') ? strchr(p, '.') + 1 : NULL) {
+                size_t n = strcspn(p, ".");
+                if (n == 0)
+                        return "a label of the name is empty";
+                if (n > CAP_LABEL)
+                        return "a label of a host name has at most 63 characters";
+                if (p[0] == '-' || p[n - 1] == '-')
+                        return "a label begins and ends with a letter or a digit";
+                if (strspn(p, "abcdefghijklmnopqrstuvwxyz0123456789-_") < n)
+                        return memchr(p, '*', n) ? "'*' stands only for whole names in front: *.example.com"
+                                                 : "a host name has only letters, digits, '-' and '_'";
+        }
+        if (looks_like_address(name))
+                return "an address is not a name; hosts are allowed by name";
+        return NULL;
+}
+
+static const char *canonicalise(const char *text, domain_to_ascii *to_ascii, char ret[CAP_DOMAIN + 1])
+{
+        char ascii[CAP_TEXT + 1];
+        if (strlen(text) >= sizeof ascii)
+                return "a host name has at most 253 characters";
+        if (is_ascii(text))
+                (void)snprintf(ascii, sizeof ascii, "%s", text);
+        else if (!to_ascii || !to_ascii(text, ascii, sizeof ascii) || !is_ascii(ascii))
+                return "the name has no ASCII form; write it in its xn-- spelling";
+        for (char *p = ascii; *p; p++)
+                *p = (char)tolower((unsigned char)*p);
+        size_t length = strlen(ascii);
+        if (length > 1 && ascii[length - 1] == '.')
+                ascii[length - 1] = '\0';
+        const char *wrong = check_labels(ascii);
+        if (wrong)
+                return wrong;
+        memcpy(ret, ascii, strlen(ascii) + 1);
+        return NULL;
+}
+
+const char *domain_canonical(const char *text, domain_to_ascii *to_ascii, char ret[CAP_DOMAIN + 1])
+{
+        const char *wrong = refuse_shape(text);
+        return wrong ? wrong : canonicalise(text, to_ascii, ret);
+}
+
+const char *domain_parse(struct arena *a, const char *text, domain_to_ascii *to_ascii, struct domain *ret)
+{
+        const char *wrong = refuse_shape(text);
+        if (wrong)
+                return wrong;
+        char copy[CAP_TEXT + 1], name[CAP_DOMAIN + 1];
+        if (strlen(text) >= sizeof copy)
+                return "a host name has at most 253 characters";
+        (void)snprintf(copy, sizeof copy, "%s", text);
+        struct domain d = { 0 };
+        wrong = split_port(copy, &d.port);
+        if (wrong)
+                return wrong;
+        if (strcmp(copy, "*") == 0)
+                return "'*' would allow every host; name the hosts";
+        d.wildcard = text_starts(copy, "*.");
+        wrong = canonicalise(copy + (d.wildcard ? 2 : 0), to_ascii, name);
+        if (wrong)
+                return wrong;
+        if (d.wildcard && !strchr(name, '.'))
+                return "'*.' and a single label would allow a whole top-level domain; name the hosts";
+        d.name = arena_string(a, name);
+        if (!d.name)
+                return "there is no memory for it";
+        *ret = d;
+        return NULL;
+}
+
+/* Is `name` a name below `parent`, by whole labels? */
+static bool is_below(const char *name, const char *parent)
+{
+        size_t n = strlen(name), p = strlen(parent);
+        return n > p + 1 && name[n - p - 1] == '.' && strcmp(name + n - p, parent) == 0;
+}
+
+bool domain_match(const struct domain *pattern, const char *name, uint16_t port)
+{
+        if (pattern->port && pattern->port != port)
+                return false;
+        return pattern->wildcard ? is_below(name, pattern->name) : strcmp(name, pattern->name) == 0;
+}
+
+bool domain_covers(const struct domain *outer, const struct domain *inner)
+{
+        if (outer->port && outer->port != inner->port)
+                return false;
+        if (!outer->wildcard)
+                return !inner->wildcard && strcmp(outer->name, inner->name) == 0;
+        if (inner->wildcard && strcmp(outer->name, inner->name) == 0)
+                return true;
+        return is_below(inner->name, outer->name);
+}
+
+void domain_print(const struct domain *d, char ret[DOMAIN_TEXT_SIZE])
+{
+        char port[8] = "";
+        if (d->port)
+                (void)snprintf(port, sizeof port, ":%u", d->port);
+        (void)snprintf(ret, DOMAIN_TEXT_SIZE, "%s%s%s", d->wildcard ? "*." : "", d->name, port);
+}

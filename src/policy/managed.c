@@ -1,0 +1,32 @@
+/* Finding entries of managed sets by name; the sets themselves are in managed_*.c. See managed.h. */
+#include "policy/managed.h"
+
+#include <string.h>
+
+#include "base/text.h"
+
+static const struct managed_set *const sets[] = { &sensitive_set, &protected_set, &dev_network_set };
+
+const struct managed_set *managed_set_of(enum key_id key)
+{
+        for (size_t i = 0; i < ARRAY_SIZE(sets); i++)
+                if (sets[i]->key == key)
+                        return sets[i];
+        return NULL;
+}
+
+bool managed_names_entry(const struct managed_set *set, const struct managed_entry *entry, const char *name)
+{
+        if (strcmp(name, set->name) == 0 || strcmp(name, entry->group) == 0)
+                return true;
+        const char *own = entry->entry;
+        static const char prefix[] = "{writable}/";
+        if (text_starts(own, prefix))
+                own += sizeof prefix - 1;
+        if (text_starts(name, "./"))
+                name += 2;
+        size_t length = strlen(name);
+        while (length > 1 && name[length - 1] == '/')
+                length--;
+        return strlen(own) == length && strncmp(own, name, length) == 0;
+}

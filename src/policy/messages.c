@@ -1,0 +1,278 @@
+/*
+ * Messages; see messages.h. They live in an arena of their own, in the order in which they were found; printing sorts
+ * them by place within each input. A hostile input controls every text here, so all of it goes out through
+ * text_add_visible().
+ */
+#include "policy/messages.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "policy/caps.h"
+
+struct input {
+        const char *name;
+        const char *text;
+        size_t length;
+};
+
+struct message {
+        enum message_kind kind;
+        struct source from;
+        const char *text, *hint;
+        size_t order;
+};
+
+struct messages {
+        struct arena *arena;
+        struct input *inputs;
+        size_t input_count;
+        struct message *list;
+        size_t count;
+        size_t total[3]; /* per kind, those beyond the cap included */
+};
+
+struct messages *messages_new(void)
+{
+        struct messages *m = calloc(1, sizeof *m);
+        if (!m)
+                return NULL;
+        m->arena = arena_new(CAP_ARENA_BYTES);
+        if (!m->arena) {
+                free(m);
+                return NULL;
+        }
+        return m;
+}
+
+void messages_free(struct messages *m)
+{
+        if (!m)
+                return;
+        arena_free(m->arena);
+        free(m);
+}
+
+int messages_add_input(struct messages *m, const char *name, const char *text, size_t length)
+{
+        struct input in = {
+                .name = arena_string(m->arena, name),
+                .text = arena_copy(m->arena, text, length),
+                .length = length,
+        };
+        if (!in.name || !in.text)
+                return -ENOMEM;
+        struct input *slot = arena_array_add(m->arena, &m->inputs, &m->input_count, sizeof *slot);
+        if (!slot)
+                return -ENOMEM;
+        *slot = in;
+        return 0;
+}
+
+/* One broken value is often seen by two checks; the first message about a place is the one that helps. */
+static bool is_repeated(const struct messages *m, const struct message *new)
+{
+        for (size_t i = 0; i < m->count; i++) {
+                const struct message *old = &m->list[i];
+                if (old->kind == new->kind && old->from.line == new->from.line && old->from.column == new->from.column &&
+                    strcmp(old->from.name, new->from.name) == 0 && strcmp(old->text, new->text) == 0)
+                        return true;
+        }
+        return false;
+}
+
+void message_add(struct messages *m, enum message_kind kind, struct source from, const char *hint, const char *format,
+                 ...)
+{
+        char text[1024];
+        va_list args;
+        va_start(args, format);
+        (void)vsnprintf(text, sizeof text, format, args);
+        va_end(args);
+        struct message new = {
+                .kind = kind,
+                .from = from,
+                .text = arena_string(m->arena, text),
+                .hint = hint ? arena_string(m->arena, hint) : NULL,
+                .order = m->count,
+        };
+        new.from.name = arena_string(m->arena, from.name ? from.name : "");
+        if (!new.text || !new.from.name || m->count >= CAP_MESSAGES) {
+                m->total[kind]++;
+                return;
+        }
+        if (is_repeated(m, &new))
+                return;
+        struct message *slot = arena_array_add(m->arena, &m->list, &m->count, sizeof *slot);
+        if (slot)
+                *slot = new;
+        m->total[kind]++;
+}
+
+size_t messages_count(const struct messages *m, enum message_kind kind)
+{
+        return m->total[kind];
+}
+
+size_t messages_errors_in(const struct messages *m, const char *name)
+{
+        size_t n = 0;
+        for (size_t i = 0; i < m->count; i++)
+                n += m->list[i].kind == MESSAGE_ERROR && strcmp(m->list[i].from.name, name) == 0;
+        return n;
+}
+
+void source_print(struct source from, struct text *out)
+{
+        text_add_visible(out, from.name, strlen(from.name));
+        if (from.line)
+                text_format(out, ":%u:%u", from.line, from.column);
+}
+
+static const struct input *input_find(const struct messages *m, const char *name)
+{
+        for (size_t i = 0; i < m->input_count; i++)
+                if (strcmp(m->inputs[i].name, name) == 0)
+                        return &m->inputs[i];
+        return NULL;
+}
+
+static bool line_find(const struct input *in, unsigned line, const char **ret_start, size_t *ret_length)
+{
+        const char *p = in->text, *end = in->text + in->length;
+        for (unsigned n = 1; n < line; n++) {
+                p = memchr(p, '\n', (size_t)(end - p));
+                if (!p)
+                        return false;
+                p++;
+        }
+        const char *stop = memchr(p, '\n', (size_t)(end - p));
+        *ret_start = p;
+        *ret_length = (size_t)((stop ? stop : end) - p);
+        if (*ret_length && p[*ret_length - 1] == '\r')
+                --*ret_length;
+        return true;
+}
+
+/* The source line and a caret below it. A long line is shown from a little before the place. */
+static void print_line(const struct messages *m, struct source from, struct text *out)
+{
+        const struct input *in = from.line ? input_find(m, from.name) : NULL;
+        const char *line = NULL;
+        size_t length = 0;
+        if (!in || !line_find(in, from.line, &line, &length))
+                return;
+        size_t at = 0;
+        for (unsigned column = 1; column < from.column && at < length; column++)
+                at += text_utf8_step(line + at, length - at);
+        size_t first = 0;
+        if (at > CAP_LINE_SHOWN - 20) {
+                first = at - 40;
+                while (first < at && ((unsigned char)line[first] & 0xc0U) == 0x80)
+                        first++;
+        }
+        size_t shown = length - first > CAP_LINE_SHOWN ? CAP_LINE_SHOWN : length - first;
+        CLEANUP_TEXT struct text visible = { 0 }, before = { 0 };
+        text_add_visible(&visible, line + first, shown);
+        text_add_visible(&before, line + first, at - first);
+        size_t width = 0;
+        for (size_t i = 0; i < before.length; width++)
+                i += text_utf8_step(before.data + i, before.length - i);
+        text_format(out, "%6u | %s%s\n", from.line, visible.data ? visible.data : "",
+                    first + shown < length ? "…" : "");
+        text_format(out, "       | %*s^\n", (int)width, "");
+}
+
+static int by_place(const void *a, const void *b)
+{
+        const struct message *x = *(const struct message *const *)a, *y = *(const struct message *const *)b;
+        if (strcmp(x->from.name, y->from.name) == 0) {
+                if (x->from.line != y->from.line)
+                        return x->from.line < y->from.line ? -1 : 1;
+                if (x->from.column != y->from.column)
+                        return x->from.column < y->from.column ? -1 : 1;
+        }
+        return x->order < y->order ? -1 : x->order > y->order;
+}
+
+/* The messages grouped by input in the order of first mention, sorted by place within each; NULL without memory. */
+static const struct message **sorted(const struct messages *m)
+{
+        const struct message **all = calloc(m->count + 1, sizeof(*all));
+        if (!all)
+                return NULL;
+        size_t n = 0;
+        for (size_t i = 0; i < m->count; i++) {
+                size_t start = n;
+                for (size_t j = 0; j < n; j++)
+                        if (strcmp(all[j]->from.name, m->list[i].from.name) == 0)
+                                start = SIZE_MAX;
+                if (start == SIZE_MAX)
+                        continue;
+                for (size_t j = i; j < m->count; j++)
+                        if (strcmp(m->list[j].from.name, m->list[i].from.name) == 0)
+                                all[n++] = &m->list[j];
+                qsort(all + start, n - start, sizeof(*all), by_place);
+        }
+        return all;
+}
+
+static const struct {
+        const char *word, *colour;
+} kinds[] = {
+        [MESSAGE_ERROR] = { "error", "\033[1;31m" },
+        [MESSAGE_WARNING] = { "warning", "\033[1;35m" },
+        [MESSAGE_NOTE] = { "note", "\033[1;36m" },
+};
+
+void messages_print(const struct messages *m, struct text *out, bool colour)
+{
+        const struct message **all = sorted(m);
+        if (!all) {
+                out->failed = true;
+                return;
+        }
+        for (size_t i = 0; i < m->count; i++) {
+                if (*all[i]->from.name) {
+                        source_print(all[i]->from, out);
+                        text_add(out, ": ");
+                }
+                text_format(out, "%s%s:%s ", colour ? kinds[all[i]->kind].colour : "", kinds[all[i]->kind].word,
+                            colour ? "\033[0m" : "");
+                text_add_visible(out, all[i]->text, strlen(all[i]->text));
+                text_add(out, "\n");
+                print_line(m, all[i]->from, out);
+                if (all[i]->hint) {
+                        text_add(out, "       = ");
+                        text_add_visible(out, all[i]->hint, strlen(all[i]->hint));
+                        text_add(out, "\n");
+                }
+        }
+        free(all);
+        size_t total = m->total[MESSAGE_ERROR] + m->total[MESSAGE_WARNING] + m->total[MESSAGE_NOTE];
+        if (total > m->count)
+                text_format(out, "and %zu more\n", total - m->count);
+}
+
+json_t *messages_to_json(const struct messages *m)
+{
+        const struct message **all = sorted(m);
+        json_t *array = json_array();
+        for (size_t i = 0; all && array && i < m->count; i++) {
+                const struct message *one = all[i];
+                json_t *o = json_pack("{s:s, s:s, s:s}", "severity", kinds[one->kind].word, "file", one->from.name,
+                                      "message", one->text);
+                if (one->from.line) {
+                        json_object_set_new(o, "line", json_integer(one->from.line));
+                        json_object_set_new(o, "column", json_integer(one->from.column));
+                }
+                if (one->hint)
+                        json_object_set_new(o, "hint", json_string(one->hint));
+                json_array_append_new(array, o);
+        }
+        free(all);
+        return array;
+}

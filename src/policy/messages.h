@@ -1,0 +1,55 @@
+/*
+ * Errors and warnings about what a person wrote: where it stands, the line itself with a caret, what was expected, and
+ * the way out. A compilation collects them all instead of stopping at the first.
+ */
+#ifndef RINGWALL_POLICY_MESSAGES_H
+#define RINGWALL_POLICY_MESSAGES_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/text.h"
+
+/* Where a rule or a value came from: a place in a file, or a name alone ("default", "--rw"). */
+struct source {
+        const char *name;
+        unsigned line, column; /* from 1; 0 when there is no place */
+};
+
+enum message_kind { MESSAGE_ERROR, MESSAGE_WARNING, MESSAGE_NOTE };
+
+struct messages;
+
+struct messages *messages_new(void);
+void messages_free(struct messages *m);
+static inline void messages_free_pointer(struct messages **m)
+{
+        messages_free(*m);
+}
+#define CLEANUP_MESSAGES CLEANUP(messages_free_pointer)
+
+/* Keeps a copy of an input's text, so that a line of it can be shown later. Returns 0 or -ENOMEM. */
+int messages_add_input(struct messages *m, const char *name, const char *text, size_t length);
+
+/* One message. `hint` says what was expected or what to do; it may be NULL. */
+void message_add(struct messages *m, enum message_kind kind, struct source from, const char *hint, const char *format,
+                 ...) __attribute__((format(printf, 5, 6)));
+#define message_error(m, from, hint, ...) message_add((m), MESSAGE_ERROR, (from), (hint), __VA_ARGS__)
+#define message_warning(m, from, hint, ...) message_add((m), MESSAGE_WARNING, (from), (hint), __VA_ARGS__)
+
+size_t messages_count(const struct messages *m, enum message_kind kind);
+
+/* Errors of one input alone, for a verdict per file. */
+size_t messages_errors_in(const struct messages *m, const char *name);
+
+/* All of them as text for a person; in colour if asked. */
+void messages_print(const struct messages *m, struct text *out, bool colour);
+
+/* All of them as a JSON array; NULL without memory. */
+json_t *messages_to_json(const struct messages *m);
+
+/* "file:line:column" or the name alone, into a text. */
+void source_print(struct source from, struct text *out);
+
+#endif

@@ -1,0 +1,86 @@
+/* What both parsers share; see node.h. */
+#include "policy/node.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "policy/caps.h"
+
+bool node_add(struct arena *a, struct node *parent, const char *key, struct source key_place, struct node *item)
+{
+        size_t count = parent->count;
+        if (parent->kind == NODE_MAP) {
+                size_t names = count, places = count;
+                const char **name = arena_array_add(a, &parent->names, &names, sizeof *name);
+                struct source *place = arena_array_add(a, &parent->name_places, &places, sizeof *place);
+                if (!name || !place)
+                        return false;
+                *name = key;
+                *place = key_place;
+        }
+        struct node **slot = arena_array_add(a, &parent->items, &parent->count, sizeof(*slot));
+        if (!slot)
+                return false;
+        *slot = item;
+        parent->weight += item->weight;
+        return true;
+}
+
+const struct node *node_get(const struct node *map, const char *name)
+{
+        for (size_t i = 0; map && map->kind == NODE_MAP && i < map->count; i++)
+                if (strcmp(map->names[i], name) == 0)
+                        return map->items[i];
+        return NULL;
+}
+
+const char *node_describe(const struct node *n, char *buffer, size_t size)
+{
+        if (n->kind == NODE_LIST)
+                return "a list";
+        if (n->kind == NODE_MAP)
+                return "a map";
+        if (n->scalar == SCALAR_NULL)
+                return "nothing";
+        (void)snprintf(buffer, size, "'%.60s%s'", n->text, strlen(n->text) > 60 ? "…" : "");
+        return buffer;
+}
+
+static struct source place_of(const char *name, const char *text, size_t offset)
+{
+        struct source from = { .name = name, .line = 1, .column = 1 };
+        for (size_t i = 0; i < offset;) {
+                if (text[i] == '\n') {
+                        from.line++;
+                        from.column = 1;
+                        i++;
+                        continue;
+                }
+                from.column++;
+                i += text_utf8_step(text + i, offset - i);
+        }
+        return from;
+}
+
+int node_check_text(const char *name, const char *text, size_t length, struct messages *m)
+{
+        if (length > CAP_FILE_BYTES) {
+                char hint[80];
+                (void)snprintf(hint, sizeof hint, "a policy file may have at most %d bytes", CAP_FILE_BYTES);
+                message_error(m, (struct source){ .name = name }, hint, "the file is too large (%zu bytes)", length);
+                return 1;
+        }
+        const char *nul = memchr(text, '\0', length);
+        if (nul) {
+                message_error(m, place_of(name, text, (size_t)(nul - text)), "a policy is text in UTF-8",
+                              "the file has a NUL byte");
+                return 1;
+        }
+        size_t valid = text_utf8_valid(text, length);
+        if (valid < length) {
+                message_error(m, place_of(name, text, valid), "a policy is text in UTF-8",
+                              "byte 0x%02x is not valid UTF-8", (unsigned char)text[valid]);
+                return 1;
+        }
+        return 0;
+}

@@ -1,0 +1,51 @@
+/*
+ * A parsed file: maps, lists and scalars, each with its place. Both file formats come out as this, so that one reader
+ * serves them and every rule can name its line.
+ */
+#ifndef RINGWALL_POLICY_NODE_H
+#define RINGWALL_POLICY_NODE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/memory.h"
+#include "policy/messages.h"
+
+enum node_kind { NODE_SCALAR, NODE_LIST, NODE_MAP };
+
+/* What a scalar was in its file. A plain word in YAML may be anything; JSON says what it is. */
+enum scalar_kind { SCALAR_PLAIN, SCALAR_QUOTED, SCALAR_NULL };
+
+struct node {
+        enum node_kind kind;
+        enum scalar_kind scalar;
+        const char *text; /* scalars: terminated, without NUL inside */
+        struct node **items;
+        const char **names; /* maps: the key of each item */
+        struct source *name_places;
+        size_t count;
+        struct source from;
+        size_t weight; /* nodes of this subtree, itself included */
+};
+
+/*
+ * Both return 0 with a tree in the arena, 1 when messages say what is wrong with the text, or -ENOMEM. An empty YAML
+ * file is an empty map.
+ */
+int node_from_yaml(struct arena *a, const char *name, const char *text, size_t length, struct messages *m,
+                   struct node **ret);
+int node_from_json(struct arena *a, const char *name, const char *text, size_t length, struct messages *m,
+                   struct node **ret);
+
+/* The checks that come before either parser: size, NUL, UTF-8. Returns 0 or 1 with a message. */
+int node_check_text(const char *name, const char *text, size_t length, struct messages *m);
+
+/* Adds one item; `key` is NULL in lists. False without memory. */
+bool node_add(struct arena *a, struct node *parent, const char *key, struct source key_place, struct node *item);
+
+const struct node *node_get(const struct node *map, const char *name);
+
+/* "a list", "a map", "the number 4"…, for error messages. */
+const char *node_describe(const struct node *n, char *buffer, size_t size);
+
+#endif

@@ -1,0 +1,48 @@
+/*
+ * Paths and path patterns as text; nothing here looks at a file system.
+ *
+ * A pattern is an absolute path whose names may contain * and ? (any bytes, one character; never a slash), [a-z] and
+ * [!a-z], and ** as a whole name (any number of names, none included). A backslash makes the next byte ordinary.
+ * Unlike a shell's, a star matches a leading dot: a rule that hides files must not miss the hidden ones.
+ *
+ * A rule on a directory is a rule on all that lies below it, so matching asks for the depth at which a path or one of
+ * its parents fits: the deeper, the narrower the rule.
+ */
+#ifndef RINGWALL_POLICY_PATTERN_H
+#define RINGWALL_POLICY_PATTERN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/memory.h"
+
+/* Does the text use pattern characters (an escaped one does not count)? */
+bool pattern_is_glob(const char *text);
+
+/* NULL when it is well-formed, else what is wrong with it. */
+const char *pattern_check(const char *text);
+
+/*
+ * The absolute path in its one spelling: no //, no /./, no trailing slash, `..` taken back lexically (at the root it
+ * stays at the root). `text` is absolute. NULL without memory or beyond CAP_COMPONENTS names.
+ */
+char *pattern_normalise(struct arena *a, const char *text);
+
+/* A literal path: pattern escapes resolved. */
+char *pattern_unescape(struct arena *a, const char *text);
+/* The reverse: a literal path as a pattern that matches only it. */
+char *pattern_escape(struct arena *a, const char *path);
+
+/* Does the pattern match this whole path? Both normalised. Time: at most the product of their lengths. */
+bool pattern_match(const char *pattern, const char *path);
+
+/*
+ * The number of names of the longest parent-or-self of `path` that the pattern matches; -1 when none does. The root
+ * itself has depth 0. With glob false the pattern is a literal path.
+ */
+int pattern_depth(const char *pattern, bool glob, const char *path);
+
+/* Is `path` equal to `parent` or below it? Literal, normalised. */
+bool path_is_beneath(const char *path, const char *parent);
+
+#endif

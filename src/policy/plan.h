@@ -1,0 +1,181 @@
+/*
+ * The plan: a policy compiled for this machine and this workspace. Immutable; every path absolute and in one spelling,
+ * every right explicit, every rule with its source. Walls are built from it, explanations are read from it.
+ */
+#ifndef RINGWALL_POLICY_PLAN_H
+#define RINGWALL_POLICY_PLAN_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "policy/domain.h"
+#include "policy/messages.h"
+
+enum level { LEVEL_OFF, LEVEL_STANDARD, LEVEL_STRICT, LEVEL_MAXIMUM };
+
+/* Bits of PLAN_NAMESPACES, in the order of namespace_words. */
+enum space {
+        SPACE_USER = 1 << 0,
+        SPACE_PID = 1 << 1,
+        SPACE_MOUNT = 1 << 2,
+        SPACE_IPC = 1 << 3,
+        SPACE_UTS = 1 << 4,
+        SPACE_CGROUP = 1 << 5,
+        SPACE_NET = 1 << 6,
+};
+
+enum plan_read { PLAN_READ_LISTED, PLAN_READ_BROAD };
+enum plan_workspace { PLAN_WORKSPACE_RW, PLAN_WORKSPACE_RO };
+
+/* Values that are one number each; plan_numbers[] describes them. 0 is "no limit" where that makes sense. */
+enum plan_number {
+        PLAN_LEVEL,
+        PLAN_NAMESPACES,
+        PLAN_MODE,
+        PLAN_BEST_EFFORT,
+        PLAN_READ,
+        PLAN_WORKSPACE,
+        PLAN_ALLOW_EXEC,
+        PLAN_ALLOW_FORK,
+        PLAN_ALLOW_NETWORK,
+        PLAN_AUDIT,
+        PLAN_SNAPSHOT,
+        PLAN_POOL_SIZE,
+        PLAN_POOL_MAX,
+        PLAN_SESSION_TIMEOUT,
+        PLAN_IDLE_TIMEOUT,
+        PLAN_TIMEOUT,
+        PLAN_MEMORY,
+        PLAN_CPU,
+        PLAN_PROCESSES,
+        PLAN_NUMBER_COUNT
+};
+
+struct plan_value {
+        uint64_t number;
+        struct source from;
+};
+
+/* How a number is written. */
+enum number_form { FORM_WORD, FORM_WORDS, FORM_BOOL, FORM_COUNT, FORM_SECONDS, FORM_BYTES, FORM_MILLICORES };
+
+struct plan_number_row {
+        const char *name;
+        enum number_form form;
+        const char *const *words; /* FORM_WORD, FORM_WORDS */
+};
+
+extern const struct plan_number_row plan_numbers[PLAN_NUMBER_COUNT];
+
+/* What a file rule does. */
+enum rule_kind {
+        RULE_READ,       /* may be read */
+        RULE_WRITE,      /* may be read and written */
+        RULE_PRIVATE,    /* an empty directory of the box's own in this place, writable, gone with the box */
+        RULE_DENY_READ,  /* may be neither read nor written, unless a deeper RULE_READ or RULE_WRITE says so */
+        RULE_DENY_WRITE, /* may not be written, whatever allows it */
+        RULE_PROTECT,    /* the same, and its names may not be made, replaced or moved either */
+        RULE_KIND_COUNT
+};
+
+extern const char *const rule_kind_words[];
+
+struct rule {
+        enum rule_kind kind;
+        const char *path; /* absolute; a pattern when glob is set */
+        bool glob;
+        const char *set;  /* the managed set and group that it comes from ("sensitive: ssh"), or NULL */
+        struct source from;
+};
+
+struct rules {
+        struct rule *list;
+        size_t count, room;
+};
+
+struct host_rule {
+        bool allow;
+        struct domain domain;
+        const char *set;
+        struct source from;
+};
+
+struct hosts {
+        struct host_rule *list;
+        size_t count;
+};
+
+struct plan_env {
+        const char *name;
+        const char *value; /* NULL: passed on from outside */
+        struct source from;
+};
+
+enum transport { TRANSPORT_STDIO, TRANSPORT_SSE, TRANSPORT_HTTP };
+
+/* An MCP server's own, smaller plan. */
+struct plan_server {
+        const char *name;
+        enum transport transport;
+        const char **command; /* words; a command line of the person's is one word for a shell */
+        size_t command_count;
+        const char *url;
+        struct plan_env *env;
+        size_t env_count;
+        bool allow_exec, allow_fork, allow_network;
+        struct rules rules;
+        struct hosts hosts;
+        struct source from;
+};
+
+/* Something that a ceiling took away. */
+struct plan_cut {
+        const char *what;   /* "write /srv (from policy.yaml:4:5)" */
+        const char *result; /* "removed", "read-only", "512MiB" */
+        struct source by;
+};
+
+struct plan {
+        struct arena *arena;
+        const char *workspace, *home;
+        struct plan_value number[PLAN_NUMBER_COUNT];
+        struct rules rules;
+        struct hosts hosts;
+        struct plan_env *env;
+        size_t env_count;
+        struct plan_server *servers;
+        size_t server_count;
+        struct plan_cut *cuts;
+        size_t cut_count;
+};
+
+void plan_free(struct plan *p);
+static inline void plan_free_pointer(struct plan **p)
+{
+        plan_free(*p);
+}
+#define CLEANUP_PLAN CLEANUP(plan_free_pointer)
+
+/*
+ * The plan's answer for one absolute, normalised path: may it be read (or written)? ret_rule, which may be NULL, gets
+ * the rule that decided, or NULL when no rule speaks of the path, which means no.
+ *
+ * Reads: of the rules that match the path or a parent, the deepest match decides; deny wins a draw. Writes: any deny,
+ * protect or (by the rule for reads) deny_read forbids; otherwise a RULE_WRITE or RULE_PRIVATE must match.
+ */
+bool rules_decide(const struct rules *rules, const char *path, bool write, const struct rule **ret_rule);
+
+/* The same for a canonical host name: a deny that matches wins, otherwise an allow must match. */
+bool hosts_decide(const struct hosts *hosts, const char *name, uint16_t port, const struct host_rule **ret_rule);
+
+/* The plan as a JSON object, and back. The way back refuses what is not a whole, well-formed plan. */
+json_t *plan_to_json(const struct plan *p);
+int plan_from_json(const json_t *json, struct plan **ret, struct error *e);
+
+/* A number as its row says: "strict", "user, pid", "512MiB", "1h". */
+void plan_print_number(enum plan_number which, uint64_t number, struct text *out);
+
+#endif

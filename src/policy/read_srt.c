@@ -1,0 +1,284 @@
+/*
+ * srt's JSON settings, as a second way to write the same policy. Each of its keys has a row: either a key of ours that
+ * holds it, or the sentence that says why it is refused. Nothing is dropped in silence.
+ *
+ * What srt means by default and ringwall does not: reads are broad, and the current directory is writable only if
+ * allowWrite says so.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "policy/caps.h"
+#include "policy/node.h"
+#include "policy/settings.h"
+
+enum srt_kind {
+        SRT_MAP,          /* a group of keys */
+        SRT_LIST,         /* each entry is a value of `key` */
+        SRT_READ_GRANTS,  /* each entry may be read */
+        SRT_RELEASE,      /* true: takes `value` out of the managed set of `key` */
+        SRT_SOCKETS,      /* true: sockets are allowed, no host is */
+        SRT_ALWAYS,       /* a boolean whose `true` ringwall always holds */
+        SRT_REFUSED,      /* not enforceable; accepted where it asks for nothing: false, 0, an empty list or map */
+};
+
+struct srt_row {
+        const char *path;
+        enum srt_kind kind;
+        enum key_id key;
+        const char *value;
+        const char *why; /* SRT_REFUSED: what to do instead; SRT_ALWAYS: what happens */
+};
+
+static const struct srt_row rows[] = {
+        { "network", SRT_MAP, .why = NULL },
+        { "network.allowedDomains", SRT_LIST, .key = KEY_ALLOWED_DOMAINS },
+        { "network.deniedDomains", SRT_LIST, .key = KEY_DENIED_DOMAINS },
+        { "network.deniedDomainReasons", SRT_REFUSED, .why = "ringwall words its own denials, with the rule and its source" },
+        { "network.strictAllowlist", SRT_ALWAYS, .why = "ringwall never asks: a host that is not listed is refused" },
+        { "network.deniedResolvedAddresses", SRT_REFUSED,
+          .why = "addresses are not yet part of a policy; use network.deniedDomains" },
+        { "network.allowUnixSockets", SRT_REFUSED, .why = "sockets by path are not yet part of a policy" },
+        { "network.allowAllUnixSockets", SRT_REFUSED, .why = "the host's sockets stay outside the box" },
+        { "network.allowLocalBinding", SRT_SOCKETS, .why = NULL },
+        { "network.allowMachLookup", SRT_REFUSED, .why = "it belongs to macOS" },
+        { "network.httpProxyPort", SRT_REFUSED, .why = "the network goes through ringwall's own egress" },
+        { "network.socksProxyPort", SRT_REFUSED, .why = "the network goes through ringwall's own egress" },
+        { "network.mitmProxy", SRT_REFUSED, .why = "ringwall does not open TLS" },
+        { "network.parentProxy", SRT_REFUSED, .why = "an upstream proxy is not yet part of a policy" },
+        { "network.tlsTerminate", SRT_REFUSED, .why = "ringwall does not open TLS" },
+        { "network.filterRequest", SRT_REFUSED, .why = "requests are decided by host and port" },
+        { "filesystem", SRT_MAP, .why = NULL },
+        { "filesystem.disabled", SRT_REFUSED, .why = "to run without walls, say so: --level off" },
+        { "filesystem.denyRead", SRT_LIST, .key = KEY_DENY_READ },
+        { "filesystem.allowRead", SRT_READ_GRANTS, .key = KEY_ALLOW_PATHS },
+        { "filesystem.allowWrite", SRT_LIST, .key = KEY_ALLOW_WRITE },
+        { "filesystem.denyWrite", SRT_LIST, .key = KEY_DENY_WRITE },
+        { "filesystem.allowGitConfig", SRT_RELEASE, .key = KEY_PROTECT, .value = ".git/config" },
+        { "credentials", SRT_REFUSED,
+          .why = "name the files in filesystem.denyRead; variables reach the box only when --env names them" },
+        { "ignoreViolations", SRT_REFUSED, .why = "every denial is reported" },
+        { "enableWeakerNestedSandbox", SRT_REFUSED, .why = "a weaker box is asked for with --best-effort" },
+        { "enableWeakerNetworkIsolation", SRT_REFUSED, .why = "a weaker box is asked for with --best-effort" },
+        { "allowAppleEvents", SRT_REFUSED, .why = "it belongs to macOS" },
+        { "mandatoryDenySearchDepth", SRT_REFUSED,
+          .why = "ringwall protects names at the top of each writable directory; add patterns such as **/.envrc to "
+                 "filesystem.protect of a native policy for more" },
+        { "allowPty", SRT_ALWAYS, .why = "a box has ptys of its own" },
+        { "ripgrep", SRT_REFUSED, .why = "ringwall needs no search tool" },
+        { "seccomp", SRT_REFUSED, .why = "ringwall makes its own filter" },
+        { "bwrapPath", SRT_REFUSED, .why = "ringwall does not use bubblewrap" },
+        { "socatPath", SRT_REFUSED, .why = "ringwall does not use socat" },
+        { "javaProxyAgentPath", SRT_REFUSED, .why = "programs need no proxy settings" },
+        { "windows", SRT_REFUSED, .why = "it belongs to Windows" },
+        { "git", SRT_REFUSED, .why = "set variables with --env" },
+};
+
+struct srt_reader {
+        struct settings *settings;
+        const char *base;
+        bool failed;
+};
+
+static const struct srt_row *find_row(const char *path)
+{
+        for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+                if (strcmp(rows[i].path, path) == 0)
+                        return &rows[i];
+        return NULL;
+}
+
+static void report_unknown(struct srt_reader *r, const char *path, struct source place)
+{
+        const char *known[ARRAY_SIZE(rows)];
+        for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+                known[i] = rows[i].path;
+        const char *near = text_nearest(path, known, ARRAY_SIZE(rows));
+        char hint[128];
+        (void)snprintf(hint, sizeof hint, "did you mean '%s'?", near ? near : "");
+        message_error(r->settings->messages, place, near ? hint : "srt has no such setting either, or a newer one",
+                      "unknown setting '%.100s'", path);
+        r->failed = true;
+}
+
+static void report_shape(struct srt_reader *r, const struct srt_row *row, const struct node *n, const char *expected)
+{
+        char buffer[96], hint[64];
+        (void)snprintf(hint, sizeof hint, "expected %s", expected);
+        message_error(r->settings->messages, n->from, hint, "%s cannot be %s", row->path,
+                      node_describe(n, buffer, sizeof buffer));
+        r->failed = true;
+}
+
+static int add(struct srt_reader *r, const struct srt_row *row, const struct node *n, const char *text)
+{
+        struct setting in = { .key = row->key, .base = r->base, .from = n->from };
+        if (row->kind == SRT_READ_GRANTS) {
+                /* No suffix is read here: in srt's language /a:rw is a name. */
+                int e = settings_add_grant(r->settings, ACCESS_READ, text, n->from.name, r->base);
+                if (e == 0)
+                        r->settings->list[r->settings->count - 1].from = n->from;
+                return e;
+        }
+        /* Signs belong to the native language; here they begin a name. */
+        if (*text == '+' || *text == '-') {
+                if (keys[row->key].kind == VALUE_DOMAIN) {
+                        report_shape(r, row, n, "a host name");
+                        return 0;
+                }
+                text = arena_format(r->settings->arena, "./%s", text);
+                if (!text)
+                        return -ENOMEM;
+        }
+        return settings_add(r->settings, in, text);
+}
+
+static int read_strings(struct srt_reader *r, const struct srt_row *row, const struct node *n)
+{
+        if (n->kind != NODE_LIST) {
+                report_shape(r, row, n, "a list of strings");
+                return 0;
+        }
+        if (n->count == 0) {
+                struct setting none = { .key = row->key, .empty = true, .from = n->from };
+                return settings_append(r->settings, &none);
+        }
+        for (size_t i = 0; i < n->count; i++) {
+                const struct node *item = n->items[i];
+                if (item->kind != NODE_SCALAR || item->scalar != SCALAR_QUOTED) {
+                        report_shape(r, row, item, "a string");
+                        continue;
+                }
+                int e = add(r, row, item, item->text);
+                r->failed |= e > 0;
+                if (e < 0)
+                        return e;
+        }
+        return 0;
+}
+
+static bool read_bool(struct srt_reader *r, const struct srt_row *row, const struct node *n)
+{
+        bool is_true = n->kind == NODE_SCALAR && n->scalar == SCALAR_PLAIN && strcmp(n->text, "true") == 0;
+        bool is_false = n->kind == NODE_SCALAR && n->scalar == SCALAR_PLAIN && strcmp(n->text, "false") == 0;
+        if (!is_true && !is_false)
+                report_shape(r, row, n, "true or false");
+        return is_true;
+}
+
+static bool asks_for_nothing(const struct node *n)
+{
+        if (n->kind != NODE_SCALAR)
+                return n->count == 0;
+        return n->scalar == SCALAR_NULL || (n->scalar == SCALAR_PLAIN && strcmp(n->text, "false") == 0);
+}
+
+static int read_row(struct srt_reader *r, const struct srt_row *row, const struct node *n)
+{
+        struct messages *m = r->settings->messages;
+        switch (row->kind) {
+        case SRT_LIST:
+        case SRT_READ_GRANTS:
+                return read_strings(r, row, n);
+        case SRT_RELEASE:
+                if (!read_bool(r, row, n))
+                        return 0;
+                return settings_append(r->settings, &(struct setting){ .key = row->key, .sign = SIGN_MINUS,
+                                                                       .text = row->value, .from = n->from });
+        case SRT_SOCKETS:
+                if (!read_bool(r, row, n))
+                        return 0;
+                message_warning(m, n->from, "what listens in the box is reached from inside the box",
+                                "ports are bound in the box's own network");
+                return settings_append(r->settings, &(struct setting){ .key = KEY_GRANT, .text = "net.listen",
+                        .number = (uint64_t)key_word_index(permission_words, "net.listen"), .from = n->from });
+        case SRT_ALWAYS:
+                if (!read_bool(r, row, n) && !r->failed)
+                        message_warning(m, n->from, row->why, "%s cannot be turned off", row->path);
+                return 0;
+        case SRT_REFUSED:
+                if (asks_for_nothing(n))
+                        return 0;
+                message_error(m, n->from, row->why, "%s cannot be enforced", row->path);
+                r->failed = true;
+                return 0;
+        case SRT_MAP:
+                break;
+        }
+        return 0;
+}
+
+static int read_object(struct srt_reader *r, const char *prefix, const struct node *n)
+{
+        for (size_t i = 0; i < n->count; i++) {
+                char path[200];
+                (void)snprintf(path, sizeof path, "%s%s%.100s", prefix, *prefix ? "." : "", n->names[i]);
+                const struct srt_row *row = find_row(path);
+                int e = 0;
+                if (!row)
+                        report_unknown(r, path, n->name_places[i]);
+                else if (row->kind != SRT_MAP)
+                        e = read_row(r, row, n->items[i]);
+                else if (n->items[i]->kind == NODE_MAP)
+                        e = read_object(r, path, n->items[i]);
+                else
+                        report_shape(r, row, n->items[i], "an object");
+                if (e)
+                        return e;
+        }
+        return 0;
+}
+
+/* srt's own defaults, which the settings' keys then refine. */
+static int add_defaults(struct settings *s, struct source from)
+{
+        int e = settings_append(s, &(struct setting){ .key = KEY_READ, .text = "broad", .number = 1, .from = from });
+        if (e)
+                return e;
+        return settings_append(s, &(struct setting){ .key = KEY_WORKSPACE, .text = "ro", .number = 1, .from = from });
+}
+
+int settings_read_srt(struct settings *s, const char *name, const char *text, size_t length, const char *base)
+{
+        struct node *root = NULL;
+        int e = messages_add_input(s->messages, name, text, length < CAP_FILE_BYTES ? length : CAP_FILE_BYTES);
+        if (e)
+                return e;
+        e = node_from_json(s->arena, name, text, length, s->messages, &root);
+        if (e)
+                return e;
+        struct srt_reader r = { .settings = s, .base = arena_string(s->arena, base) };
+        if (!r.base)
+                return -ENOMEM;
+        if (root->kind != NODE_MAP) {
+                message_error(s->messages, root->from, "expected an object with network and filesystem",
+                              "the settings are not an object");
+                return 1;
+        }
+        s->layer++;
+        e = add_defaults(s, (struct source){ root->from.name, 1, 1 });
+        if (e == 0)
+                e = read_object(&r, "", root);
+        return e ? e : r.failed;
+}
+
+/* One key of srt's that the native file does not have is enough; a text that is not JSON is not srt's. */
+bool settings_is_srt(const char *text, size_t length)
+{
+        CLEANUP_JSON json_t *root = NULL;
+        size_t blank = strspn(text, " \t\r\n");
+        if (blank == length || text[blank] != '{' || length > CAP_FILE_BYTES ||
+             json_parse_bounded(text, length, CAP_FILE_BYTES, CAP_DEPTH, &root, NULL, NULL, NULL) < 0)
+                return false;
+        for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+                const char *dot = strchr(rows[i].path, '.');
+                char group[32];
+                (void)snprintf(group, sizeof group, "%.*s", (int)(dot ? dot - rows[i].path : 0), rows[i].path);
+                const json_t *map = dot ? json_object_get(root, group) : root;
+                if (rows[i].kind != SRT_MAP && json_object_get(map, dot ? dot + 1 : rows[i].path))
+                        return true;
+        }
+        return false;
+}

@@ -1,0 +1,106 @@
+/* Settings: the checks that files and flags share; see settings.h. */
+#include "policy/settings.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "policy/caps.h"
+
+void settings_init(struct settings *s, struct arena *a, struct messages *m, domain_to_ascii *to_ascii)
+{
+        *s = (struct settings){ .arena = a, .messages = m, .to_ascii = to_ascii };
+}
+
+int settings_append(struct settings *s, const struct setting *in)
+{
+        if (s->count >= CAP_SETTINGS) {
+                message_error(s->messages, in->from, NULL, "the policy has more than %d values", CAP_SETTINGS);
+                return 1;
+        }
+        struct setting *slot = arena_array_add(s->arena, &s->list, &s->count, sizeof *slot);
+        if (!slot)
+                return -ENOMEM;
+        *slot = *in;
+        slot->layer = s->layer;
+        return 0;
+}
+
+static size_t count_words(const char *const *words)
+{
+        size_t n = 0;
+        while (words[n])
+                n++;
+        return n;
+}
+
+static void report_value(struct settings *s, const struct setting *in, const char *text, const char *wrong)
+{
+        const struct key *key = &keys[in->key];
+        CLEANUP_TEXT struct text hint = { 0 };
+        text_add(&hint, "expected ");
+        key_describe_value(key, &hint);
+        const char *near = key->kind == VALUE_WORD ? text_nearest(text, key->words, count_words(key->words)) : NULL;
+        if (near)
+                text_format(&hint, "; did you mean '%s'?", near);
+        message_error(s->messages, in->from, hint.data, "'%.100s' for %s: %s", text, key->path, wrong);
+}
+
+int settings_add(struct settings *s, struct setting in, const char *text)
+{
+        const struct key *key = &keys[in.key];
+        if (key->managed && (*text == '+' || *text == '-')) {
+                in.sign = *text == '+' ? SIGN_PLUS : SIGN_MINUS;
+                text++;
+                /* It may be the name of a set or a group, which the compiler knows; a pattern is checked there too. */
+                in.text = text;
+                if (!*text)
+                        message_error(s->messages, in.from, "write +name or -name", "a sign alone names nothing");
+                return !*text ? 1 : settings_append(s, &in);
+        }
+        struct value v;
+        const char *wrong = key_parse_value(s->arena, key, text, s->to_ascii, &v);
+        if (wrong) {
+                report_value(s, &in, text, wrong);
+                return 1;
+        }
+        in.text = text[v.length] ? arena_copy(s->arena, text, v.length) : text;
+        in.number = v.number;
+        in.domain = v.domain;
+        return in.text ? settings_append(s, &in) : -ENOMEM;
+}
+
+/* What a command line may bring that a file, checked as a whole, cannot. */
+static int check_flag_text(struct settings *s, struct source from, const char *text)
+{
+        size_t length = strlen(text);
+        if (length <= CAP_TEXT && text_utf8_valid(text, length) == length)
+                return 0;
+        message_error(s->messages, from, "a value is UTF-8 text of at most 4096 bytes", "the value cannot be used");
+        return 1;
+}
+
+int settings_add_flag(struct settings *s, enum key_id key, const char *text, const char *from, const char *base)
+{
+        struct setting in = { .key = key, .base = base, .from = { .name = from } };
+        int r = check_flag_text(s, in.from, text);
+        if (r)
+                return r;
+        const char *copy = arena_string(s->arena, text);
+        return copy ? settings_add(s, in, copy) : -ENOMEM;
+}
+
+int settings_add_grant(struct settings *s, enum access access, const char *path, const char *from, const char *base)
+{
+        struct setting in = {
+                .key = KEY_ALLOW_PATHS, .number = access, .literal = true, .base = base, .from = { .name = from },
+        };
+        int r = check_flag_text(s, in.from, path);
+        if (r)
+                return r;
+        if (!*path) {
+                message_error(s->messages, in.from, "name a file or a directory", "the path is empty");
+                return 1;
+        }
+        in.text = arena_string(s->arena, path);
+        return in.text ? settings_append(s, &in) : -ENOMEM;
+}

@@ -1,0 +1,293 @@
+/*
+ * YAML text to nodes, on libyaml's event interface.
+ *
+ * How: events arrive one at a time; a stack of open maps and lists says where the next value goes. Aliases share the
+ * anchored subtree instead of copying it, and its weight is counted again at every use, so an alias bomb reaches
+ * CAP_NODES after a few lines. Scalars stay text: `off` is the word off, `no` is the word no; what a value means is
+ * decided by the key it belongs to.
+ *
+ * An attacker controls the whole text. libyaml parses flow collections by recursion of its own state stack on the
+ * heap; CAP_DEPTH and CAP_FILE_BYTES bound it.
+ */
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <yaml.h>
+
+#include "policy/caps.h"
+#include "policy/node.h"
+
+struct anchor {
+        const char *name;
+        struct node *node;
+        bool complete;
+};
+
+struct loader {
+        struct arena *arena;
+        const char *name;
+        struct messages *m;
+        struct node *open[CAP_DEPTH];
+        const char *key[CAP_DEPTH]; /* in an open map: the key whose value is awaited */
+        struct source key_place[CAP_DEPTH];
+        size_t depth;
+        struct anchor *anchors;
+        size_t anchor_count;
+        struct node *root;
+        size_t weight;
+};
+
+enum { STOP = 1 };
+
+static struct source place(const struct loader *l, yaml_mark_t mark)
+{
+        return (struct source){ l->name, (unsigned)mark.line + 1, (unsigned)mark.column + 1 };
+}
+
+static int attach_key(struct loader *l, struct node *scalar)
+{
+        size_t top = l->depth - 1;
+        struct node *map = l->open[top];
+        if (scalar->kind != NODE_SCALAR) {
+                message_error(l->m, scalar->from, NULL, "a key must be a word, not %s",
+                              scalar->kind == NODE_MAP ? "a map" : "a list");
+                return STOP;
+        }
+        if (map->count == CAP_KEYS) {
+                message_error(l->m, scalar->from, NULL, "the map has more than %d keys", CAP_KEYS);
+                return STOP;
+        }
+        for (size_t i = 0; i < map->count; i++)
+                if (strcmp(map->names[i], scalar->text) == 0) {
+                        char hint[64];
+                        (void)snprintf(hint, sizeof hint, "it is first given in line %u", map->name_places[i].line);
+                        message_error(l->m, scalar->from, hint, "the key '%.100s' is given twice", scalar->text);
+                        break;
+                }
+        l->key[top] = scalar->text;
+        l->key_place[top] = scalar->from;
+        return 0;
+}
+
+/* Puts a value where the stack says it goes. */
+static int attach(struct loader *l, struct node *n)
+{
+        l->weight += n->weight;
+        if (l->weight > CAP_NODES) {
+                message_error(l->m, n->from, "aliases count as often as they are used",
+                              "the file has more than %d values", CAP_NODES);
+                return STOP;
+        }
+        if (l->depth == 0) {
+                l->root = n;
+                return 0;
+        }
+        size_t top = l->depth - 1;
+        if (l->open[top]->kind == NODE_MAP && !l->key[top])
+                return attach_key(l, n);
+        if (!node_add(l->arena, l->open[top], l->key[top], l->key_place[top], n))
+                return -ENOMEM;
+        l->key[top] = NULL;
+        return 0;
+}
+
+static struct node *node_new(struct loader *l, enum node_kind kind, yaml_mark_t mark)
+{
+        struct node *n = ARENA_NEW(l->arena, struct node);
+        if (!n)
+                return NULL;
+        n->kind = kind;
+        n->from = place(l, mark);
+        n->weight = 1;
+        return n;
+}
+
+static int remember_anchor(struct loader *l, const yaml_char_t *name, struct node *n, bool complete)
+{
+        if (!name)
+                return 0;
+        if (l->anchor_count == CAP_ANCHORS) {
+                message_error(l->m, n->from, NULL, "the file has more than %d anchors", CAP_ANCHORS);
+                return STOP;
+        }
+        struct anchor *slot = arena_array_add(l->arena, &l->anchors, &l->anchor_count, sizeof *slot);
+        if (!slot)
+                return -ENOMEM;
+        *slot = (struct anchor){ arena_string(l->arena, (const char *)name), n, complete };
+        return slot->name ? 0 : -ENOMEM;
+}
+
+static int check_tag(struct loader *l, const yaml_char_t *tag, yaml_mark_t mark)
+{
+        if (!tag)
+                return 0;
+        message_error(l->m, place(l, mark), "leave the tag out", "the tag '%.60s' is not used in a policy",
+                      (const char *)tag);
+        return STOP;
+}
+
+static int on_scalar(struct loader *l, const yaml_event_t *event)
+{
+        int r = check_tag(l, event->data.scalar.tag, event->start_mark);
+        if (r)
+                return r;
+        struct node *n = node_new(l, NODE_SCALAR, event->start_mark);
+        if (!n)
+                return -ENOMEM;
+        const char *value = (const char *)event->data.scalar.value;
+        size_t length = event->data.scalar.length;
+        bool plain = event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
+        n->scalar = !plain ? SCALAR_QUOTED : length == 0 || strcmp(value, "null") == 0 ? SCALAR_NULL : SCALAR_PLAIN;
+        if (length > CAP_TEXT || memchr(value, '\0', length)) {
+                message_error(l->m, n->from, "a value may have at most 4096 bytes and no NUL",
+                              length > CAP_TEXT ? "the value is too long" : "the value contains a NUL");
+                return STOP;
+        }
+        n->text = arena_copy(l->arena, value, length);
+        if (!n->text)
+                return -ENOMEM;
+        r = remember_anchor(l, event->data.scalar.anchor, n, true);
+        return r ? r : attach(l, n);
+}
+
+static int on_open(struct loader *l, enum node_kind kind, const yaml_event_t *event)
+{
+        const yaml_char_t *tag = kind == NODE_MAP ? event->data.mapping_start.tag : event->data.sequence_start.tag;
+        const yaml_char_t *anchor =
+                kind == NODE_MAP ? event->data.mapping_start.anchor : event->data.sequence_start.anchor;
+        int r = check_tag(l, tag, event->start_mark);
+        if (r)
+                return r;
+        struct node *n = node_new(l, kind, event->start_mark);
+        if (!n)
+                return -ENOMEM;
+        if (l->depth == CAP_DEPTH) {
+                message_error(l->m, n->from, NULL, "maps and lists are nested more than %d deep", CAP_DEPTH);
+                return STOP;
+        }
+        r = remember_anchor(l, anchor, n, false);
+        if (r)
+                return r;
+        l->open[l->depth] = n;
+        l->key[l->depth] = NULL;
+        l->depth++;
+        return 0;
+}
+
+static int on_close(struct loader *l)
+{
+        struct node *n = l->open[--l->depth];
+        for (size_t i = 0; i < l->anchor_count; i++)
+                if (l->anchors[i].node == n)
+                        l->anchors[i].complete = true;
+        /* The members' weight was counted as they came; the collection itself is what is new. */
+        l->weight -= n->weight - 1;
+        return attach(l, n);
+}
+
+static int on_alias(struct loader *l, const yaml_event_t *event)
+{
+        const char *name = (const char *)event->data.alias.anchor;
+        struct source from = place(l, event->start_mark);
+        for (size_t i = l->anchor_count; i-- > 0;) {
+                if (strcmp(l->anchors[i].name, name) != 0)
+                        continue;
+                if (l->anchors[i].complete)
+                        return attach(l, l->anchors[i].node);
+                message_error(l->m, from, NULL, "the alias '*%.60s' refers to a value that contains it", name);
+                return STOP;
+        }
+        message_error(l->m, from, "an anchor is defined with &name before it is used", "no anchor is called '%.60s'",
+                      name);
+        return STOP;
+}
+
+static int on_event(struct loader *l, const yaml_event_t *event)
+{
+        switch (event->type) {
+        case YAML_SCALAR_EVENT:
+                return on_scalar(l, event);
+        case YAML_SEQUENCE_START_EVENT:
+                return on_open(l, NODE_LIST, event);
+        case YAML_MAPPING_START_EVENT:
+                return on_open(l, NODE_MAP, event);
+        case YAML_SEQUENCE_END_EVENT:
+        case YAML_MAPPING_END_EVENT:
+                return on_close(l);
+        case YAML_ALIAS_EVENT:
+                return on_alias(l, event);
+        case YAML_DOCUMENT_START_EVENT:
+                if (!l->root)
+                        return 0;
+                message_error(l->m, place(l, event->start_mark), "give each policy its own file",
+                              "a second document begins here");
+                return STOP;
+        case YAML_NO_EVENT:
+        case YAML_STREAM_START_EVENT:
+        case YAML_STREAM_END_EVENT:
+        case YAML_DOCUMENT_END_EVENT:
+                break;
+        }
+        return 0;
+}
+
+/* A tab used for indentation is the commonest mistake and libyaml's sentence about it is the least helpful. */
+static void report_syntax(struct loader *l, const yaml_parser_t *parser)
+{
+        struct source from = place(l, parser->problem_mark);
+        const char *problem = parser->problem ? parser->problem : "the text cannot be read";
+        if (strstr(problem, "cannot start any token"))
+                message_error(l->m, from, "tabs cannot indent YAML, and a value that starts with @, ` or % needs quotes",
+                              "%s", problem);
+        else if (parser->context)
+                message_error(l->m, from, NULL, "%s, %s (which begins in line %zu)", problem, parser->context,
+                              parser->context_mark.line + 1);
+        else
+                message_error(l->m, from, NULL, "%s", problem);
+}
+
+static int load(struct loader *l, const char *text, size_t length)
+{
+        yaml_parser_t parser;
+        if (!yaml_parser_initialize(&parser))
+                return -ENOMEM;
+        yaml_parser_set_encoding(&parser, YAML_UTF8_ENCODING);
+        yaml_parser_set_input_string(&parser, (const unsigned char *)text, length);
+        int r = 0;
+        for (bool end = false; !end && r == 0;) {
+                yaml_event_t event;
+                if (!yaml_parser_parse(&parser, &event)) {
+                        r = parser.error == YAML_MEMORY_ERROR ? -ENOMEM : STOP;
+                        if (r == STOP)
+                                report_syntax(l, &parser);
+                        break;
+                }
+                r = on_event(l, &event);
+                end = event.type == YAML_STREAM_END_EVENT;
+                yaml_event_delete(&event);
+        }
+        yaml_parser_delete(&parser);
+        return r;
+}
+
+int node_from_yaml(struct arena *a, const char *name, const char *text, size_t length, struct messages *m,
+                   struct node **ret)
+{
+        int r = node_check_text(name, text, length, m);
+        if (r)
+                return r;
+        struct loader l = { .arena = a, .name = arena_string(a, name), .m = m };
+        if (!l.name)
+                return -ENOMEM;
+        r = load(&l, text, length);
+        if (r)
+                return r;
+        if (!l.root || (l.root->kind == NODE_SCALAR && l.root->scalar == SCALAR_NULL)) {
+                l.root = node_new(&l, NODE_MAP, (yaml_mark_t){ 0 });
+                if (!l.root)
+                        return -ENOMEM;
+        }
+        *ret = l.root;
+        return 0;
+}

@@ -1,0 +1,10 @@
+/* srt's JSON settings, as fuzz_policy.c has the native file. */
+#include "fuzz.h"
+#include "plans.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+        (void)settings_is_srt((const char *)data, size);
+        plans_check_text(settings_read_srt, (const char *)data, size);
+        return 0;
+}

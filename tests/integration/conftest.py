@@ -1,0 +1,96 @@
+"""What the integration tests share: the program under test, a workspace, and who runs them.
+
+The tests run on the build in $RINGWALL_BUILD, or build/ in the clone, with the rights of whoever started them;
+tests/run-suites starts them as root and as an ordinary user.
+"""
+import os
+import pathlib
+import signal
+import subprocess
+
+import pytest
+
+REPO = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get('RINGWALL_BUILD') or REPO / 'build').resolve()
+
+
+MARKERS = {
+    'source': 'about the source tree, not the programs: runs once, not for each user',
+    'only_root': 'makes sense only as root',
+    'only_user': 'makes sense only as an ordinary user',
+}
+
+
+def pytest_configure(config):
+    for name, meaning in MARKERS.items():
+        config.addinivalue_line('markers', f'{name}: {meaning}')
+
+
+def pytest_collection_modifyitems(config, items):
+    """Leaves out what the other run covers. It is not skipped: it has nothing to say here."""
+    other = 'only_user' if os.geteuid() == 0 else 'only_root'
+    left_out = [item for item in items if item.get_closest_marker(other)]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if item not in left_out]
+
+
+@pytest.fixture(autouse=True)
+def time_limit():
+    """A test that hangs fails after two minutes."""
+    def stop(*_):
+        raise TimeoutError('the test took more than two minutes')
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.alarm(120)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
+@pytest.fixture(scope='session')
+def repo():
+    """The clone."""
+    return REPO
+
+
+@pytest.fixture(scope='session')
+def build():
+    """The build directory."""
+    return BUILD
+
+
+@pytest.fixture(scope='session')
+def is_root():
+    """Do the tests run as root?"""
+    return os.geteuid() == 0
+
+
+@pytest.fixture
+def home(tmp_path):
+    """An empty home."""
+    path = tmp_path / 'home'
+    path.mkdir(mode=0o700)
+    return path
+
+
+@pytest.fixture
+def workspace(home):
+    """An empty directory to work in, inside the home, as people have them."""
+    path = home / 'work'
+    path.mkdir()
+    return path
+
+
+@pytest.fixture
+def ringwall(home, workspace):
+    """Runs ringwall: ringwall('policy', 'show', input=…, cwd=…, env={…}) -> CompletedProcess with text.
+
+    It starts in the workspace, with HOME, a plain PATH and locale, and nothing else of the caller's environment. A
+    variable in env is added, or taken away by None.
+    """
+    def start(*arguments, input='', cwd=workspace, env=None, timeout=60, check=False):
+        variables = {'HOME': str(home), 'PATH': '/usr/local/bin:/usr/bin:/bin', 'LANG': 'C.UTF-8', 'TERM': 'dumb',
+                     **(env or {})}
+        return subprocess.run([BUILD / 'ringwall', *arguments], input=input, cwd=cwd, timeout=timeout, check=check,
+                              env={name: value for name, value in variables.items() if value is not None},
+                              capture_output=True, encoding='utf-8', errors='surrogateescape')
+    return start

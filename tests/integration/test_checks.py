@@ -1,0 +1,262 @@
+"""Each check of the source can fail: given a small tree with one thing wrong, it refuses it and names the place.
+
+A check that never fails looks just like a tree that is always right.
+"""
+import importlib.machinery
+import importlib.util
+import json
+import re
+import subprocess
+
+import pytest
+
+pytestmark = pytest.mark.source
+
+GUARD = '#ifndef X_H\n#define X_H\n{}\n#endif\n'
+
+
+@pytest.fixture
+def tree(tmp_path):
+    """A function that writes files into a tree that is otherwise in order; returns the tree's root."""
+    def write(files):
+        for name, text in {'src/base/README.md': '# base\n', 'src/base/list.h': GUARD.format('struct list;'),
+                           'tests/unit/meson.build': "unit_tests = {\n  'list': [base],\n}\n", **files}.items():
+            path = tmp_path / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+            if path.parent.parent.name == 'src':
+                (path.parent / 'README.md').touch()
+        return tmp_path
+    return write
+
+
+@pytest.fixture
+def check(repo, monkeypatch):
+    """Runs a check on a tree."""
+    monkeypatch.delenv('RINGWALL_BUILD', raising=False)
+
+    def run(tool, root):
+        return subprocess.run([repo / 'tools' / tool, root], capture_output=True, text=True, timeout=120)
+    return run
+
+
+def refused(result, *lines):
+    assert result.returncode != 0
+    for line in lines:
+        assert line in result.stdout + result.stderr
+
+
+@pytest.mark.parametrize('tool', ['check-layers', 'check-style', 'check-headers'])
+def test_a_tree_in_order_passes(tree, check, tool):
+    root = tree({
+        'src/policy/plan.c': '#include "policy/plan.h"\n#include "base/list.h"\n#include <sys/types.h>\n',
+        'src/policy/plan.h': GUARD.format('#include "base/list.h"'),
+        'src/linux/spaces.c': '#include <sched.h>\n#include <sys/mount.h>\n#include "policy/plan.h"\n',
+        'src/box/box.c': '#include "ringwall/ringwall.h"\n',
+        'include/ringwall/ringwall.h': GUARD.format('#include <stddef.h>\nsize_t ringwall_count(void);'),
+        'tests/unit/test_list.c': '{\n' + 'x\n' * 100 + '}\n',
+    })
+    result = check(tool, root)
+    assert (result.returncode, result.stdout, result.stderr) == (0, '', '')
+
+
+@pytest.mark.parametrize('name, include, message', [
+    ('base/list.c', '"policy/plan.h"', 'points up: base is level 0, policy is level 1'),
+    ('policy/plan.c', '"wall/wall.h"', 'points up'),
+    ('policy/plan.c', '"audit/trail.h"', 'points up: policy is level 1, audit is level 1'),
+    ('linux/spaces.c', '"macos/seatbelt.h"', 'points up'),
+    ('linux/spaces.c', '"box/box.h"', 'points up'),
+    ('mcp/http.c', '"cli/verbs.h"', 'points up'),
+    ('cli/main.c', '"../base/list.h"', 'without ../'),
+    ('cli/main.c', '"odds/ends.h"', 'src/odds has no level'),
+    ('odds/ends.c', '<stdio.h>', 'src/odds has no level'),
+    ('box/box.c', '<linux/landlock.h>', 'belongs to src/linux alone'),
+    ('box/box.c', '<linux/seccomp.h>', 'belongs to src/linux alone'),
+    ('cli/main.c', '<seccomp.h>', 'belongs to src/linux alone'),
+    ('wall/wall.c', '<sched.h>', 'belongs to src/linux alone'),
+    ('base/fd.c', '<sys/mount.h>', 'belongs to src/linux alone'),
+    ('policy/plan.c', '<unistd.h>', 'leads to system calls'),
+    ('policy/plan.c', '<fcntl.h>', 'leads to system calls'),
+    ('policy/plan.h', '<sys/stat.h>', 'leads to system calls'),
+])
+def test_layers(tree, check, name, include, message):
+    result = check('check-layers', tree({f'src/{name}': f'/* x */\n#  include {include}\n'}))
+    refused(result, f'src/{name}:', message)
+
+
+@pytest.mark.parametrize('body, symbol', [
+    ('#include <stdio.h>\nint f(void) { return fopen("x", "r") != NULL; }', 'fopen'),
+    ('#include <unistd.h>\nint f(void) { return getpid(); }', 'getpid'),
+    ('#include <stdlib.h>\nint f(void) { return getenv("HOME") != NULL; }', 'getenv'),
+    ('#include <stdio.h>\nvoid f(int n) { fprintf(stderr, "%d", n); }', 'fprintf'),
+    ('int fd_read_file(void);\nint f(void) { return fd_read_file(); }', 'fd_read_file'),
+    ('int json_load_file(void);\nint f(void) { return json_load_file(); }', 'json_load_file'),
+    ('int yaml_parser_set_input_file(void);\nint f(void) { return yaml_parser_set_input_file(); }', 'set_input_file'),
+])
+def test_policy_calls_nothing_that_leaves_memory(tree, check, body, symbol):
+    root = tree({'src/policy/plan.c': body, 'build/src/policy/a b/README': ''})
+    compile_policy(root)
+    refused(check('check-policy-pure', root), 'src/policy/plan.c:0: calls ', symbol)
+
+
+def compile_policy(root):
+    subprocess.run(['cc', '-O2', '-D_FORTIFY_SOURCE=2', '-c', root / 'src/policy/plan.c',
+                    '-o', root / 'build/src/policy/a b/plan.c.o'], check=True)
+
+
+def test_policy_may_work_on_memory(tree, check):
+    root = tree({'build/src/policy/a b/README': '', 'src/policy/plan.c': '''
+        #include <stdio.h>
+        #include <stdlib.h>
+        #include <string.h>
+        int text_add(char *); int json_object(void); int own(char *);
+        int own(char *s) { return text_add(s) + json_object(); }
+        int f(char *s, size_t n) { char b[9]; memcpy(b, s, n); snprintf(b, 9, "%s", s); return own(strdup(b)); }'''})
+    compile_policy(root)
+    result = check('check-policy-pure', root)
+    assert (result.returncode, result.stdout) == (0, '')
+
+
+def test_policy_must_be_built(tree, check):
+    refused(check('check-policy-pure', tree({})), 'build first')
+
+
+def test_a_header_compiles_alone(tree, check):
+    root = tree({'src/base/sizes.h': GUARD.format('size_t base_size(void);')})
+    refused(check('check-headers', root), 'src/base/sizes.h:3:')
+
+
+def test_a_header_hides_none_of_the_systems(tree, check):
+    """src/linux/limits.h took the place of the kernel's, and PATH_MAX was gone."""
+    refused(check('check-headers', tree({'src/linux/limits.h': GUARD.format('')})),
+            "src/linux/limits.h:1: hides the system's <linux/limits.h>")
+
+
+@pytest.mark.parametrize('body', [
+    'static inline int f(void) { return ({ 1; }); }',               # not C11
+    'struct s { int class; };',                                      # not C++
+    'static inline int *f(void *p) { return p; }',                   # C, not C++
+    'pid_t ringwall_pid(void);',                                     # not alone
+])
+def test_the_public_header_is_plain_c_and_cxx(tree, check, body):
+    refused(check('check-headers', tree({'include/ringwall/ringwall.h': GUARD.format(body)})), 'ringwall.h:3:')
+
+
+@pytest.mark.parametrize('name, text, message', [
+    ('src/base/list.c', 'int x;  \n', 'src/base/list.c:1: white space at the end'),
+    ('src/base/list.c', '{\n\tint x;\n}\n', 'src/base/list.c:2: a tab'),
+    ('src/base/list.c', 'x\n' * 801, 'src/base/list.c:801: more than 800 lines'),
+    ('src/base/list.c', 'int f(void)\n{\n' + 'x\n' * 101 + '}\n', 'src/base/list.c:2: a function of 101 lines'),
+    ('src/base/util.c', '', 'src/base/util.c:1: named after nothing'),
+    ('src/base/common.h', '', 'src/base/common.h:1: named after nothing'),
+    ('tests/integration/misc.py', '', 'misc.py:1: named after nothing'),
+    ('tests/unit/test_lost.c', '', 'tests/unit/test_lost.c:1: not in the table'),
+    ('src/empty/inner/x.h', '', 'src/empty/README.md:1: missing'),
+])
+def test_style(tree, check, name, text, message):
+    refused(check('check-style', tree({name: text})), message)
+
+
+@pytest.mark.parametrize('body, message', [
+    ('int f(int n);\nint f(int n)\n{\n        int *p = 0;\n        return n ? *p : 0;\n}\n', 'core.NullDereference'),
+    ('int f(void);\nint f(void)\n{\n        int a[3] = { 0 };\n        return a[3];\n}\n', 'arrayIndexOutOfBounds'),
+])
+def test_lint(tree, check, repo, body, message):
+    root = tree({'src/base/list.c': body})
+    command = {'directory': str(root), 'file': 'src/base/list.c', 'command': 'cc -c src/base/list.c'}
+    (root / 'build').mkdir()
+    (root / 'build/compile_commands.json').write_text(json.dumps([command]))
+    refused(check('lint', root), 'src/base/list.c:5:', message)
+
+
+def banned(repo):
+    text = (repo / 'src/base/banned.h').read_text()
+    return [name for line in re.findall(r'^#pragma GCC poison (.*)$', text, re.M) for name in line.split()]
+
+
+def test_each_banned_function_is_a_compile_error(repo, tmp_path):
+    names = banned(repo)
+    assert len(names) > 15
+    source = tmp_path / 'use.c'
+    source.write_text(''.join(f'void *f{i}(void) {{ return (void *){name}; }}\n' for i, name in enumerate(names)))
+    result = subprocess.run(['cc', '-std=gnu17', '-fsyntax-only', '-include', repo / 'src/base/banned.h', source],
+                            capture_output=True, text=True)
+    for line, name in enumerate(names, 1):
+        assert f'use.c:{line}:' in result.stderr
+        assert f'poisoned "{name}"' in result.stderr
+    source.write_text('int main(void) { return 0; }\n')
+    subprocess.run(['cc', '-std=gnu17', '-fsyntax-only', '-include', repo / 'src/base/banned.h', source], check=True)
+
+
+@pytest.fixture
+def runner(repo):
+    """tests/run-suites as a module."""
+    loader = importlib.machinery.SourceFileLoader('run_suites', str(repo / 'tests/run-suites'))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader('run_suites', loader))
+    loader.exec_module(module)
+    return module
+
+
+CMOCKA = '''<testsuites>
+  <testsuite name="tests" time="0.000" tests="4" failures="1" errors="0" skipped="1" >
+    <testcase name="a" time="0.000" >
+      <failure><![CDATA["<x>]]>&\033[2J" != "y"
+x.c:6: error: Failure!]]></failure>
+    </testcase>
+    <testcase name="b" time="0.000" >
+      <skipped/>
+    </testcase>
+    <testcase name="c" time="0.000" >
+    </testcase>
+    <testcase name="d" time="0.000" >
+    </testcase>
+  </testsuite>
+</testsuites>'''
+CMOCKA_GOOD = '<testcase name="a" time="0" >\n</testcase>'
+
+
+@pytest.mark.parametrize('result, output, reports, counts', [
+    ('OK', '', [CMOCKA_GOOD], (1, 0, 0)),
+    ('OK', '', [], (1, 0, 0)),                              # a program without cmocka is one case
+    ('FAIL', 'skip: why\n', [CMOCKA], (2, 1, 1)),
+    ('FAIL', 'no reason\n', [CMOCKA], (2, 2, 0)),           # a skip without a reason
+    ('FAIL', 'leak', [CMOCKA_GOOD], (1, 1, 0)),             # every case passed and the program failed: a leak, say
+    ('TIMEOUT', '', [], (0, 1, 0)),
+    ('SKIP', 'skip: no user namespaces\n', [], (0, 0, 1)),
+    ('SKIP', '', [], (0, 1, 0)),
+])
+def test_the_runner_counts_cases(runner, monkeypatch, result, output, reports, counts):
+    monkeypatch.setattr(runner, 'CI', True)
+    outcome = runner.Outcome()
+    runner.count_program(outcome, {'name': 'x', 'result': result, 'stdout': output, 'returncode': 1}, reports)
+    assert (outcome.passed, len(outcome.failed), len(outcome.skipped)) == counts
+
+
+@pytest.mark.parametrize('outcomes, line, status', [
+    ([(2, 0, 0), (1, 0, 1)], '3 passed, 0 failed, 1 skipped', 0),
+    ([(2, 1, 0), (1, 0, 0)], '3 passed, 1 failed, 0 skipped', 1),
+    ([(0, 0, 1)], '0 passed, 0 failed, 1 skipped', 1),
+])
+def test_the_runner_ends_with_one_line_of_counts(runner, monkeypatch, capsys, outcomes, line, status):
+    def suite(passed, failed, skipped):
+        outcome = runner.Outcome()
+        outcome.passed = passed
+        outcome.failed, outcome.skipped = [('f', 'text')] * failed, [('s', 'why')] * skipped
+        return lambda: outcome
+    monkeypatch.setattr(runner, 'suites', lambda: {str(i): suite(*counts) for i, counts in enumerate(outcomes)})
+    monkeypatch.setattr(runner, 'run', lambda command: (0, ''))
+    monkeypatch.setattr('sys.argv', ['run-suites'])
+    assert runner.main() == status
+    assert capsys.readouterr().out.splitlines()[-1] == line
+
+
+def test_the_runner_takes_a_crashed_pytest_for_a_failure(runner, monkeypatch, tmp_path):
+    folder = tmp_path / 'tests'
+    folder.mkdir()
+    (folder / 'test_crash.py').write_text('import os\n\n\ndef test_crash():\n    os._exit(0)\n')
+    assert len(runner.run_pytest(str(tmp_path), str(tmp_path), 'tests').failed) == 1
+    (folder / 'test_crash.py').write_text('')
+    assert len(runner.run_pytest(str(tmp_path), str(tmp_path), 'tests').failed) == 1
+    (folder / 'test_crash.py').write_text('def test_fine():\n    pass\n')
+    outcome = runner.run_pytest(str(tmp_path), str(tmp_path), 'tests')
+    assert (outcome.passed, outcome.failed) == (1, [])

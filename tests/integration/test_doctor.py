@@ -1,0 +1,367 @@
+"""`ringwall doctor` against the real kernel: its answers are compared with other ways of asking, on the machine as it
+is and with system calls taken away (tests/helpers/withhold.c)."""
+import ctypes
+import errno
+import json
+import os
+import pathlib
+import pty
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+
+import pytest
+
+LEVELS = ('standard', 'strict', 'maximum')
+STATES = {'yes', 'partly', 'no', 'unasked'}
+VERDICTS = {'works', 'shortfalls', 'refused'}
+FEATURES = """
+surroundings.container surroundings.apparmor_userns surroundings.userns_sysctl surroundings.filtered
+calls.openat2 calls.pidfd calls.clone3 calls.close_range
+landlock.enforced landlock.files landlock.refer landlock.truncate landlock.tcp landlock.ioctl_dev landlock.scope
+landlock.audit landlock.tsync landlock.unix landlock.udp
+seccomp.filter seccomp.actions
+harden.no_new_privs harden.capabilities harden.mdwe
+spaces.user spaces.pid spaces.mount spaces.ipc spaces.uts spaces.cgroup spaces.together spaces.root spaces.proc
+spaces.overlay
+limits.cgroup2 limits.delegation limits.into_cgroup limits.manager limits.nproc
+guard.notify guard.addfd guard.wait_killable guard.read_memory
+net.namespace net.loopback net.nftables net.redirect
+""".split()
+
+
+def find(build, name):
+    """A program of the build, wherever meson put it."""
+    found = [path for path in [build / name, *build.rglob(name)] if path.is_file() and os.access(path, os.X_OK)]
+    assert found, f'{name} is not in {build}: build first'
+    return found[0]
+
+
+@pytest.fixture(scope='session')
+def programs(build):
+    """The doctor and the wrapper that takes system calls away."""
+    return find(build, 'ringwall-doctor'), find(build, 'withhold')
+
+
+def run(*command, **options):
+    options.setdefault('stdin', subprocess.DEVNULL)
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, **options)
+
+
+@pytest.fixture(scope='session')
+def ask(programs):
+    """ask('openat2=ENOSYS', …) -> (exit status, JSON) of a doctor without those calls."""
+    doctor, withhold = programs
+
+    def start(*withheld, env=None):
+        command = [withhold, *withheld, '--', doctor, '--json'] if withheld else [doctor, '--json']
+        result = run(*command, env=env)
+        assert result.stderr == ''
+        return result.returncode, json.loads(result.stdout)
+    return start
+
+
+@pytest.fixture(scope='session')
+def healthy(ask):
+    """The report on this machine as it is."""
+    return ask()[1]
+
+
+def verdicts(report):
+    return [report['levels'][level]['verdict'] for level in LEVELS]
+
+
+# The shape of the report
+
+def test_json_has_the_promised_shape(healthy):
+    assert list(healthy) == ['kernel', 'uid', 'features', 'levels']
+    assert healthy['kernel'] == {'release': os.uname().release, 'arch': os.uname().machine}
+    assert healthy['uid'] == os.geteuid()
+    assert list(healthy['features']) == FEATURES
+    for name, feature in healthy['features'].items():
+        assert list(feature) == ['state', 'detail', 'error', 'help'], name
+        assert feature['state'] in STATES, name
+        assert feature['error'] is None or feature['error'] in errno.errorcode.values(), name
+        assert feature['state'] != 'no' or feature['detail'], f'{name} does not say why not'
+    assert list(healthy['levels']) == list(LEVELS)
+    for level in healthy['levels'].values():
+        assert list(level) == ['verdict', 'shortfalls', 'missing', 'try']
+        assert level['verdict'] in VERDICTS
+        assert bool(level['missing']) == (level['verdict'] == 'refused')
+        for lacking in level['shortfalls'] + level['missing']:
+            assert lacking['feature'] in FEATURES and lacking['lost']
+
+
+def test_the_same_question_has_the_same_answer(ask, healthy):
+    assert ask()[1] == healthy
+
+
+def test_everything_was_asked(healthy):
+    unasked = [name for name, feature in healthy['features'].items() if feature['state'] == 'unasked']
+    assert not unasked
+
+
+def test_exit_status_follows_the_standard_level(ask):
+    status, report = ask()
+    assert status == (1 if report['levels']['standard']['verdict'] == 'refused' else 0)
+
+
+def test_the_verb_starts_the_helper(ringwall):
+    result = ringwall('doctor', '--json')
+    assert list(json.loads(result.stdout)['features']) == FEATURES
+
+
+# For people
+
+def test_text_is_plain_and_fits_80_columns(programs):
+    result = run(programs[0])
+    assert '\033' not in result.stdout
+    for line in result.stdout.splitlines():
+        assert len(line) <= 80 or 'try: ' in line, line   # a command is not broken, so that it can be copied
+
+
+def test_text_says_one_verdict_per_level(programs, healthy):
+    words = {'works': 'works', 'shortfalls': 'works, with shortfalls:', 'refused': 'does not work here:'}
+    lines = run(programs[0]).stdout.splitlines()
+    for level in LEVELS:
+        assert f'  {level:10}{words[healthy["levels"][level]["verdict"]]}' in lines
+
+
+def read_terminal(command, env):
+    """Runs a command on a terminal of 80 columns."""
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execve(command, [command], env)
+    output = b''
+    try:
+        while chunk := os.read(terminal, 65536):
+            output += chunk
+    except OSError:   # the terminal's other end is gone
+        pass
+    os.close(terminal)
+    os.waitpid(pid, 0)
+    return output.decode()
+
+
+def test_colour_is_for_terminals_and_can_be_refused(programs):
+    assert '\033[32myes\033[0m' in read_terminal(str(programs[0]), {'TERM': 'xterm'})
+    assert '\033' not in read_terminal(str(programs[0]), {'TERM': 'xterm', 'NO_COLOR': '1'})
+
+
+def test_help_and_mistakes(programs):
+    doctor = programs[0]
+    assert run(doctor, '--help').returncode == run(doctor, '-h').returncode == 0
+    assert '--json' in run(doctor, '--help').stdout
+    for mistake in (['--jso'], ['--json=1'], ['word'], ['-x']):
+        result = run(doctor, *mistake)
+        assert result.returncode == 125 and result.stderr and not result.stdout, mistake
+
+
+def test_output_that_cannot_be_written_is_a_failure(programs):
+    with open('/dev/full', 'w') as full:
+        result = subprocess.run([programs[0]], stdout=full, stderr=subprocess.PIPE, check=False, timeout=60)
+    assert result.returncode == 125 and result.stderr
+
+
+# Other ways of asking the same
+
+def works(*command):
+    return run(*command).returncode == 0
+
+
+@pytest.mark.parametrize('feature, options', [
+    ('spaces.user', ['-Ur']),
+    ('spaces.pid', ['-Urp', '--fork']),
+    ('spaces.mount', ['-Urm']),
+    ('spaces.ipc', ['-Uri']),
+    ('spaces.uts', ['-Uru']),
+    ('spaces.cgroup', ['-UrC']),
+    ('net.namespace', ['-Urn']),
+    ('spaces.together', ['-UrpmiunC', '--fork']),
+    ('spaces.proc', ['-Urpm', '--fork', '--mount-proc']),
+])
+def test_namespaces_agree_with_unshare(healthy, feature, options):
+    assert (healthy['features'][feature]['state'] == 'yes') == works('unshare', *options, 'true')
+
+
+def test_overlay_agrees_with_mount(healthy):
+    script = ('mount -t tmpfs none /mnt && cd /mnt && mkdir l u w m && '
+              'mount -t overlay none -o lowerdir=l,upperdir=u,workdir=w,userxattr m && touch m/x')
+    assert (healthy['features']['spaces.overlay']['state'] == 'yes') == works('unshare', '-Urm', 'sh', '-c', script)
+
+
+def test_nftables_agrees_with_nft(healthy):
+    if not shutil.which('nft'):
+        pytest.skip('nft is not installed')
+    script = 'add table ip t; add chain ip t c { type nat hook output priority -100; }; add rule ip t c redirect'
+    assert (healthy['features']['net.nftables']['state'] == 'yes') == works('unshare', '-Urn', 'nft', script)
+
+
+libc = ctypes.CDLL(None, use_errno=True)
+CREATE_RULESET, OPENAT2 = 444, 437   # the same number on every architecture
+
+
+def test_landlock_agrees_with_the_system_call(healthy):
+    abi = libc.syscall(CREATE_RULESET, None, 0, 1)
+    feature = healthy['features']['landlock.enforced']
+    assert (feature['state'] == 'yes') == (abi > 0)
+    if abi > 0:
+        assert re.match(rf'ABI {abi}\b', feature['detail'])
+    groups = 'files refer truncate tcp ioctl_dev scope audit tsync unix udp'.split()
+    for number, group in enumerate(groups, 1):
+        assert (healthy['features'][f'landlock.{group}']['state'] == 'yes') == (abi >= number), group
+
+
+def test_openat2_agrees_with_the_system_call(healthy):
+    how = (ctypes.c_uint64 * 3)(os.O_PATH, 0, 8)   # RESOLVE_BENEATH
+    fd = libc.syscall(OPENAT2, -100, b'.', how, 24)
+    assert (healthy['features']['calls.openat2']['state'] == 'yes') == (fd >= 0)
+    if fd >= 0:
+        os.close(fd)
+
+
+def test_seccomp_agrees_with_proc(healthy):
+    known = pathlib.Path('/proc/sys/kernel/seccomp/actions_avail').read_text().split()
+    listed = healthy['features']['seccomp.actions']['detail'].split()
+    assert healthy['features']['seccomp.actions']['state'] == 'yes' and set(listed) <= set(known)
+
+
+def test_process_limit_is_not_for_root(healthy, is_root):
+    own = pathlib.Path('/proc/self/uid_map').read_text().split()
+    if own != ['0', '0', '4294967295']:
+        pytest.skip('root here may not be the root of the host')
+    if healthy['features']['spaces.user']['state'] == 'yes':
+        assert healthy['features']['limits.nproc']['state'] == ('no' if is_root else 'yes')
+
+
+# Machines that lack something
+
+ALL_REFUSED = ['refused'] * 3
+ONLY_STANDARD = ['runs', 'refused', 'refused']
+DEGRADED = {
+    'no Landlock in the kernel': (
+        ['landlock_create_ruleset=ENOSYS'], {'landlock.enforced': 'ENOSYS'}, ALL_REFUSED),
+    'Landlock not switched on': (
+        ['landlock_create_ruleset=EOPNOTSUPP'], {'landlock.enforced': 'EOPNOTSUPP'}, ALL_REFUSED),
+    'Landlock that cannot be applied': (
+        ['landlock_restrict_self=EPERM'], {'landlock.enforced': 'EPERM'}, ALL_REFUSED),
+    'no openat2': (['openat2=ENOSYS'], {'calls.openat2': 'ENOSYS'}, ALL_REFUSED),
+    'no seccomp': (['seccomp=EPERM', 'prctl:22=EPERM'], {'seccomp.filter': None}, ALL_REFUSED),
+    'no no_new_privs': (['prctl:38=EINVAL'], {'harden.no_new_privs': 'EINVAL'}, ALL_REFUSED),
+    'no namespaces': (
+        ['unshare=EPERM', 'clone3=ENOSYS'],
+        {'spaces.user': 'EPERM', 'spaces.pid': 'EPERM', 'spaces.mount': 'EPERM', 'spaces.together': 'ENOSYS',
+         'spaces.overlay': 'EPERM', 'net.namespace': 'EPERM', 'net.redirect': 'EPERM'}, ONLY_STANDARD),
+    'no user namespace': (['unshare:0x10000000=ENOSPC'], {'spaces.user': 'ENOSPC'}, ONLY_STANDARD),
+    'no network namespace': (['unshare:0x40000000=EPERM'], {'net.namespace': 'EPERM'}, ['runs', 'runs', 'refused']),
+    'no clone3': (
+        ['clone3=ENOSYS'], {'calls.clone3': 'ENOSYS', 'spaces.together': 'ENOSYS', 'limits.into_cgroup': 'ENOSYS'},
+        ONLY_STANDARD),
+    'no mount_setattr': (['mount_setattr=ENOSYS'], {'spaces.root': 'ENOSYS'}, ONLY_STANDARD),
+    'no mounts': (['mount=EPERM'], {'spaces.mount': 'EPERM', 'spaces.proc': 'EPERM', 'spaces.overlay': 'EPERM'},
+                  ONLY_STANDARD),
+    'no MDWE': (['prctl:65=EINVAL'], {'harden.mdwe': 'EINVAL'}, ['shortfalls'] * 3),
+    'no netlink': (['socket:16=EAFNOSUPPORT'], {'net.nftables': 'EAFNOSUPPORT', 'net.redirect': 'EAFNOSUPPORT'},
+                   ['runs', 'shortfalls', 'shortfalls']),
+    'memory of others out of reach': (['process_vm_readv=EPERM'], {'guard.read_memory': 'EPERM'}, ['shortfalls'] * 3),
+    'no pidfd': (['pidfd_open=ENOSYS'], {'calls.pidfd': 'ENOSYS'}, ['shortfalls'] * 3),
+    'a filter that kills': (['openat2=KILL', 'mount_setattr=KILL'], {'calls.openat2': 'EINTR', 'spaces.root': 'EINTR'},
+                            ALL_REFUSED),
+}
+
+
+@pytest.mark.parametrize('withheld, lacking, expected', DEGRADED.values(), ids=DEGRADED)
+def test_what_is_taken_away_is_reported_missing(ask, healthy, withheld, lacking, expected):
+    if any(healthy['features'][name]['state'] != 'yes' for name in lacking if name != 'limits.into_cgroup'):
+        pytest.skip('this machine lacks it already')
+    status, report = ask(*withheld)
+    for name, error in lacking.items():
+        feature = report['features'][name]
+        assert feature['state'] == 'no' and feature['detail'], name
+        assert error is None or feature['error'] == error, (name, feature)
+    for level, want, got in zip(LEVELS, expected, verdicts(report)):
+        assert got != 'refused' if want == 'runs' else got == want, level
+    named = {lack['feature'] for level in report['levels'].values() for lack in level['missing'] + level['shortfalls']}
+    assert named & lacking.keys(), 'no level names what is lacking'
+    assert status == (1 if expected == ALL_REFUSED else 0)
+    assert report['features']['surroundings.filtered']['state'] == 'yes'
+
+
+def test_a_kill_is_told_from_a_refusal(ask):
+    _, report = ask('openat2=KILL')
+    assert 'SIGSYS' in report['features']['calls.openat2']['detail']
+
+
+def test_landlock_not_switched_on_has_its_advice(ask):
+    _, report = ask('landlock_create_ruleset=EOPNOTSUPP')
+    assert 'lsm=landlock' in report['levels']['standard']['try']
+
+
+def test_container_has_its_advice(ask, healthy):
+    _, report = ask('unshare=EPERM')
+    container = healthy['features']['surroundings.container']['detail'].split(':')[0]
+    if container not in ('docker', 'podman'):
+        pytest.skip('not in a docker or podman container')
+    assert report['levels']['strict']['try'].startswith(f'{container} run --security-opt')
+
+
+# Nothing is left behind
+
+def state_of_the_machine():
+    return (pathlib.Path('/proc/self/mountinfo').read_text(), sorted(os.listdir('/tmp')),
+            [name for _, names, _ in os.walk('/sys/fs/cgroup') for name in names if name.startswith('ringwall-')])
+
+
+def processes_of(program):
+    found = []
+    for pid in filter(str.isdigit, os.listdir('/proc')):
+        try:
+            if os.readlink(f'/proc/{pid}/exe') == str(program):
+                found.append(int(pid))
+        except OSError:
+            pass
+    return found
+
+
+def test_a_run_leaves_nothing_behind(programs, tmp_path):
+    before = state_of_the_machine()
+    run(programs[0], cwd=tmp_path, env={'HOME': str(tmp_path)})
+    assert not list(tmp_path.iterdir())
+    mounts, temporary, cgroups = state_of_the_machine()
+    assert mounts == before[0] and not cgroups
+    assert not [name for name in set(temporary) - set(before[1]) if 'ringwall' in name]
+    assert not processes_of(programs[0])
+
+
+def test_a_killed_run_leaves_nothing_behind(programs, tmp_path):
+    """SIGKILL at many moments: its children die with it, and no cgroup stays."""
+    for step in range(25):
+        process = subprocess.Popen([programs[0]], cwd=tmp_path, stdout=subprocess.DEVNULL)
+        time.sleep(step * 0.004)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    deadline = time.monotonic() + 5
+    while processes_of(programs[0]) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert not processes_of(programs[0])
+    assert not list(tmp_path.iterdir())
+    assert not state_of_the_machine()[2]
+
+
+# Root, and what root sees of others
+
+@pytest.mark.only_root
+def test_another_user_is_told_about_himself(programs):
+    """The program is copied to where that user can reach it."""
+    with tempfile.TemporaryDirectory(prefix='ringwall-doctor-', dir='/var/tmp') as folder:
+        os.chmod(folder, 0o755)
+        doctor = shutil.copy(programs[0], folder)
+        identity = ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups']
+        report = json.loads(run(*identity, doctor, '--json', env={'PATH': os.environ['PATH']}).stdout)
+        assert report['uid'] == 65534
+        assert (report['features']['spaces.user']['state'] == 'yes') == works(*identity, 'unshare', '-Ur', 'true')
+        assert report['features']['limits.delegation']['state'] == 'no'
+        assert report['features']['limits.manager']['detail'].startswith('/run/user/65534/')

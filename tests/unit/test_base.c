@@ -1,0 +1,506 @@
+/*
+ * The ground floor: errors, memory, descriptors, text. These are the functions that everything else trusts with sizes
+ * and bytes from outside, so the edges are tested: caps, truncation, malformed UTF-8, files that are not files.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/error.h"
+#include "base/fd.h"
+#include "base/memory.h"
+#include "base/text.h"
+
+/* errors */
+
+static void test_error_says_what_where_and_returns_minus_code(void **state)
+{
+        (void)state;
+        struct error e = { 0 };
+        assert_int_equal(error_set(&e, EPERM, "probe", "no %s for %d", "rights", 7), -EPERM);
+        assert_int_equal(e.code, EPERM);
+        assert_string_equal(e.stage, "probe");
+        assert_string_equal(e.text, "no rights for 7");
+
+        assert_int_equal(error_errno(&e, ENOENT, "open", "cannot open %s", "x"), -ENOENT);
+        assert_string_equal(e.text, "cannot open x: No such file or directory");
+        assert_int_equal(error_errno(&e, 99999, "open", "odd"), -99999);
+        assert_string_equal(e.text, "odd: unknown error");
+
+        assert_int_equal(error_wrap(&e, "policy"), -99999);
+        assert_string_equal(e.text, "policy: odd: unknown error");
+        assert_string_equal(e.stage, "open");
+}
+
+static void test_error_takes_null(void **state)
+{
+        (void)state;
+        assert_int_equal(error_set(NULL, EIO, "s", "x"), -EIO);
+        assert_int_equal(error_errno(NULL, EIO, "s", "x"), -EIO);
+        assert_int_equal(error_wrap(NULL, "x"), 0);
+}
+
+static void test_error_cuts_a_long_text_and_stays_terminated(void **state)
+{
+        (void)state;
+        char longer[2 * sizeof(((struct error *)0)->text)];
+        memset(longer, 'a', sizeof longer - 1);
+        longer[sizeof longer - 1] = '\0';
+
+        struct error e = { 0 };
+        (void)error_set(&e, EINVAL, "s", "%s", longer);
+        assert_int_equal(strlen(e.text), sizeof e.text - 1);
+        (void)error_errno(&e, EINVAL, "s", "%s", longer);
+        assert_int_equal(strlen(e.text), sizeof e.text - 1);
+        (void)error_wrap(&e, "front");
+        assert_int_equal(strlen(e.text), sizeof e.text - 1);
+        assert_memory_equal(e.text, "front: aaa", 10);
+        (void)error_wrap(&e, longer);
+        assert_int_equal(strlen(e.text), sizeof e.text - 1);
+}
+
+/* memory */
+
+static void test_cleanup_and_take(void **state)
+{
+        (void)state;
+        CLEANUP_FREE char *kept = malloc(8);
+        char *taken = TAKE_PTR(kept);
+        assert_null(kept);
+        assert_non_null(taken);
+        free(taken);
+        arena_free(NULL);
+}
+
+static void test_arena_is_zeroed_aligned_and_apart(void **state)
+{
+        (void)state;
+        CLEANUP_ARENA struct arena *a = arena_new(1 << 20);
+        unsigned char *last = NULL;
+        for (size_t size = 0; size < 300; size++) {
+                unsigned char *p = arena_alloc(a, size);
+                assert_non_null(p);
+                assert_int_equal((uintptr_t)p % _Alignof(max_align_t), 0);
+                for (size_t i = 0; i < size; i++)
+                        assert_int_equal(p[i], 0);
+                memset(p, 0xff, size);
+                if (last && size > 1)
+                        assert_int_equal(last[0], 0xff);
+                last = p;
+        }
+}
+
+static void test_arena_keeps_its_cap(void **state)
+{
+        (void)state;
+        enum { CAP = 10000 };
+        CLEANUP_ARENA struct arena *a = arena_new(CAP);
+        assert_null(arena_alloc(a, CAP + 1));
+        assert_null(arena_alloc(a, SIZE_MAX));
+        assert_null(arena_alloc(a, SIZE_MAX - 15));
+        size_t got = 0;
+        while (arena_alloc(a, 100))
+                got += 100;
+        assert_true(got <= CAP);
+        assert_true(got > CAP / 2);
+        assert_null(arena_string(a, "a string that does not fit either, because the arena has no hundred bytes left, "
+                                    "and this is longer than that by some"));
+}
+
+static void test_arena_that_is_missing_gives_nothing(void **state)
+{
+        (void)state;
+        int *array = NULL;
+        size_t count = 0;
+        assert_null(arena_alloc(NULL, 1));
+        assert_null(arena_string(NULL, "x"));
+        assert_null(arena_copy(NULL, "x", SIZE_MAX));
+        assert_null(arena_format(NULL, "%d", 1));
+        assert_null(arena_array_add(NULL, &array, &count, sizeof *array));
+        assert_int_equal(count, 0);
+}
+
+static void test_arena_strings(void **state)
+{
+        (void)state;
+        CLEANUP_ARENA struct arena *a = arena_new(1 << 16);
+        assert_string_equal(arena_copy(a, "abcdef", 3), "abc");
+        assert_string_equal(arena_copy(a, "x", 0), "");
+        assert_string_equal(arena_string(a, "whole"), "whole");
+        assert_string_equal(arena_format(a, "%s-%03d", "n", 7), "n-007");
+        assert_string_equal(arena_format(a, "%s", ""), "");
+}
+
+static void test_arena_array_grows_and_keeps_its_elements(void **state)
+{
+        (void)state;
+        CLEANUP_ARENA struct arena *a = arena_new(1 << 20);
+        struct pair {
+                size_t first, second;
+        } *pairs = NULL;
+        size_t count = 0;
+        for (size_t i = 0; i < 1000; i++) {
+                struct pair *p = arena_array_add(a, &pairs, &count, sizeof *p);
+                assert_non_null(p);
+                assert_int_equal(p->first, 0);
+                assert_int_equal(p->second, 0);
+                *p = (struct pair){ i, i * i };
+        }
+        assert_int_equal(count, 1000);
+        for (size_t i = 0; i < count; i++) {
+                assert_int_equal(pairs[i].first, i);
+                assert_int_equal(pairs[i].second, i * i);
+        }
+}
+
+static void test_arena_array_that_cannot_grow_changes_nothing(void **state)
+{
+        (void)state;
+        CLEANUP_ARENA struct arena *a = arena_new(1000);
+        size_t count = 0, before = 0;
+        long *numbers = NULL;
+        while (arena_array_add(a, &numbers, &count, sizeof *numbers))
+                numbers[count - 1] = (long)(before = count);
+        assert_true(count > 0);
+        assert_int_equal(count, before);
+        for (size_t i = 0; i < count; i++)
+                assert_int_equal(numbers[i], i + 1);
+        assert_null(arena_array_add(a, &numbers, &count, SIZE_MAX / 2));
+}
+
+/* descriptors */
+
+static char folder[] = "/tmp/ringwall-base-XXXXXX";
+static char name[sizeof folder + 8];
+
+static int folder_make(void **state)
+{
+        (void)state;
+        if (!mkdtemp(folder))
+                return -1;
+        (void)snprintf(name, sizeof name, "%s/name", folder);
+        return 0;
+}
+
+static int folder_remove(void **state)
+{
+        (void)state;
+        (void)unlink(name);
+        return rmdir(folder);
+}
+
+static void fill_file(const char *data, size_t length)
+{
+        CLEANUP_FD int fd = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+        assert_true(fd >= 0);
+        assert_int_equal(fd_write_all(fd, data, length), 0);
+}
+
+static void test_fd_close_is_for_once(void **state)
+{
+        (void)state;
+        int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+        int number = fd;
+        fd_close(&fd);
+        assert_int_equal(fd, -1);
+        assert_int_equal(fcntl(number, F_GETFD), -1);
+        fd_close(&fd);
+
+        fd = 5;
+        assert_int_equal(TAKE_FD(fd), 5);
+        assert_int_equal(fd, -1);
+}
+
+static void test_fd_reads_a_file_of_any_size_below_the_cap(void **state)
+{
+        (void)state;
+        static char data[100000];
+        for (size_t i = 0; i < sizeof data; i++)
+                data[i] = (char)(i * 31 % 251);
+        static const size_t sizes[] = { 0, 1, 16382, 16383, 16384, 16385, 65536, sizeof data };
+        for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
+                fill_file(data, sizes[i]);
+                CLEANUP_FREE char *got = NULL;
+                size_t length = 99;
+                struct error e = { 0 };
+                assert_int_equal(fd_read_file(name, sizes[i], &got, &length, &e), 0);
+                assert_int_equal(length, sizes[i]);
+                assert_memory_equal(got, data, length);
+                assert_int_equal(got[length], '\0');
+                assert_int_equal(e.code, 0);
+        }
+}
+
+static void assert_unreadable(const char *path, size_t cap, int code, const char *words)
+{
+        char *got = (char *)path;
+        size_t length = 99;
+        struct error e = { 0 };
+        assert_int_equal(fd_read_file(path, cap, &got, &length, &e), -code);
+        assert_ptr_equal(got, path);
+        assert_int_equal(length, 99);
+        assert_int_equal(e.code, code);
+        assert_non_null(strstr(e.text, words));
+        assert_non_null(strstr(e.text, path));
+}
+
+static void test_fd_refuses_a_file_above_the_cap(void **state)
+{
+        (void)state;
+        fill_file("12345", 5);
+        assert_unreadable(name, 4, EFBIG, "larger than 4 bytes");
+        assert_unreadable("/proc/self/maps", 10, EFBIG, "larger than 10 bytes");
+}
+
+static void test_fd_refuses_what_is_not_a_file(void **state)
+{
+        (void)state;
+        assert_unreadable(folder, 100, EISDIR, "is a directory");
+        assert_unreadable("/dev/zero", 100, EINVAL, "not a regular file");
+        (void)unlink(name);
+        assert_unreadable(name, 100, ENOENT, "No such file");
+        assert_int_equal(mkfifo(name, 0600), 0);
+        assert_unreadable(name, 100, EINVAL, "not a regular file");
+        (void)unlink(name);
+}
+
+static void test_fd_writes_report_failure(void **state)
+{
+        (void)state;
+        CLEANUP_FD int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
+        assert_int_equal(fd_write_all(full, "x", 1), -ENOSPC);
+        assert_int_equal(fd_write_all(full, "x", 0), 0);
+        assert_int_equal(fd_write_all(-1, "x", 1), -EBADF);
+}
+
+static void interrupted(int signal_number)
+{
+        (void)signal_number;
+}
+
+/* A pipe takes 64 KiB at a time, and the reader's pauses let a signal interrupt the writer in between. */
+static void test_fd_writes_all_through_a_pipe_and_signals(void **state)
+{
+        (void)state;
+        enum { LENGTH = 1 << 20 };
+        int ends[2];
+        assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+        pid_t writer = getpid();
+        pid_t reader = fork();
+        assert_true(reader >= 0);
+        if (reader == 0) {
+                (void)close(ends[1]);
+                static char piece[1 << 16];
+                size_t total = 0;
+                for (ssize_t n; (n = read(ends[0], piece, sizeof piece)) > 0; total += (size_t)n)
+                        (void)kill(writer, SIGUSR1);
+                _exit(total == LENGTH ? 0 : 1);
+        }
+        struct sigaction action = { .sa_handler = interrupted }, before;
+        assert_int_equal(sigaction(SIGUSR1, &action, &before), 0);
+        fd_close(&ends[0]);
+        static char data[LENGTH];
+        assert_int_equal(fd_write_all(ends[1], data, sizeof data), 0);
+        fd_close(&ends[1]);
+        int status = -1;
+        while (waitpid(reader, &status, 0) < 0 && errno == EINTR)
+                ;
+        assert_int_equal(status, 0);
+        assert_int_equal(sigaction(SIGUSR1, &before, NULL), 0);
+}
+
+/* text */
+
+static void test_text_grows(void **state)
+{
+        (void)state;
+        CLEANUP_TEXT struct text t = { 0 };
+        for (int i = 0; i < 1000; i++)
+                text_format(&t, "%03d,", i);
+        assert_false(t.failed);
+        assert_int_equal(t.length, 4000);
+        assert_int_equal(strlen(t.data), 4000);
+        assert_memory_equal(t.data + 3996, "999,", 5);
+        text_add(&t, "end");
+        text_add_bytes(&t, "a\0b", 3);
+        assert_memory_equal(t.data + 4000, "enda\0b", 7);
+}
+
+static void test_text_is_taken_once(void **state)
+{
+        (void)state;
+        struct text t = { 0 };
+        CLEANUP_FREE char *empty = text_take(&t);
+        assert_string_equal(empty, "");
+        text_add(&t, "x");
+        CLEANUP_FREE char *x = text_take(&t);
+        assert_string_equal(x, "x");
+        assert_null(t.data);
+        assert_int_equal(t.length, 0);
+}
+
+static void test_text_remembers_that_it_failed(void **state)
+{
+        (void)state;
+        struct text t = { 0 };
+        text_add(&t, "kept");
+        text_add_bytes(&t, "x", SIZE_MAX / 2);
+        assert_true(t.failed);
+        text_add(&t, "late");
+        text_format(&t, "%s", "late");
+        assert_string_equal(t.data, "kept");
+        assert_null(text_take(&t));
+        assert_false(t.failed);
+}
+
+static void test_text_shows_what_others_wrote_without_obeying_it(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *raw, *shown;
+        } cases[] = {
+                { "plain ünï→🙂", "plain ünï→🙂" },
+                { "a\nb\tc\r", "a\\x0ab\\x09c\\x0d" },
+                { "\033[2J\x7f", "\\x1b[2J\\x7f" },
+                { "\xc2\x9b" "31m", "\\xc2\\x9b31m" },   /* CSI as one character */
+                { "\xe2\x80\xae" "gpj", "\\xe2\\x80\\xaegpj" }, /* right-to-left override */
+                { "\xe2\x81\xa6x", "\\xe2\\x81\\xa6x" }, /* isolate */
+                { "\xff\xc3", "\\xff\\xc3" },
+                { "\xc3(", "\\xc3(" },
+        };
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                CLEANUP_TEXT struct text t = { 0 };
+                text_add_visible(&t, cases[i].raw, strlen(cases[i].raw));
+                assert_string_equal(t.data, cases[i].shown);
+        }
+        CLEANUP_TEXT struct text t = { 0 };
+        text_add_visible(&t, "a\0b", 3);
+        assert_string_equal(t.data, "a\\x00b");
+}
+
+/* Table 3-7 of the Unicode standard: each range's first and last sequence, and the neighbours outside. */
+static void test_text_knows_utf8(void **state)
+{
+        (void)state;
+        static const char *const good[] = {
+                "", "\x01", "\x7f", "\xc2\x80", "\xdf\xbf", "\xe0\xa0\x80", "\xe0\xbf\xbf", "\xe1\x80\x80",
+                "\xec\xbf\xbf", "\xed\x80\x80", "\xed\x9f\xbf", "\xee\x80\x80", "\xef\xbf\xbf", "\xf0\x90\x80\x80",
+                "\xf0\xbf\xbf\xbf", "\xf1\x80\x80\x80", "\xf3\xbf\xbf\xbf", "\xf4\x80\x80\x80", "\xf4\x8f\xbf\xbf",
+        };
+        static const char *const bad[] = {
+                "\x80", "\xbf", "\xc0\x80", "\xc0\xaf", "\xc1\xbf", "\xc2", "\xc2\x7f", "\xc2\xc0", "\xe0\x80\x80",
+                "\xe0\x9f\xbf", "\xe1\x80", "\xe1\x80\x7f", "\xed\xa0\x80", "\xed\xbf\xbf", "\xf0\x80\x80\x80",
+                "\xf0\x8f\xbf\xbf", "\xf1\x80\x80", "\xf1\x80\x80\xc0", "\xf4\x90\x80\x80", "\xf5\x80\x80\x80",
+                "\xfe", "\xff",
+        };
+        for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
+                size_t length = strlen(good[i]);
+                assert_int_equal(text_utf8_valid(good[i], length), length);
+                if (length)
+                        assert_int_equal(text_utf8_step(good[i], length), length);
+        }
+        for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+                char line[16];
+                (void)snprintf(line, sizeof line, "ok%s", bad[i]);
+                assert_int_equal(text_utf8_valid(line, strlen(line)), 2);
+                assert_int_equal(text_utf8_step(bad[i], strlen(bad[i])), 1);
+        }
+        assert_int_equal(text_utf8_valid("a\0b", 3), 3);
+        assert_int_equal(text_utf8_valid("a\xe2\x82\xac", 3), 1); /* cut in the middle */
+}
+
+static void test_text_finds_the_nearest_word(void **state)
+{
+        (void)state;
+        static const char *const words[] = { "filesystem", "network", "mode", "security", "runtime" };
+        static const struct {
+                const char *word, *nearest;
+        } cases[] = {
+                { "network", "network" },   { "netwrok", "network" },       { "filesytem", "filesystem" },
+                { "modes", "mode" },        { "mdoe", "mode" },             { "secuirty", "security" },
+                { "runtimes", "runtime" },  { "something else", NULL },     { "", NULL },
+                { "zzzz", NULL },           { "Network", "network" },
+        };
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                const char *nearest = text_nearest(cases[i].word, words, ARRAY_SIZE(words));
+                if (cases[i].nearest)
+                        assert_string_equal(nearest, cases[i].nearest);
+                else
+                        assert_null(nearest);
+        }
+        assert_null(text_nearest("mode", words, 0));
+        char longer[200];
+        memset(longer, 'm', sizeof longer - 1);
+        longer[sizeof longer - 1] = '\0';
+        assert_null(text_nearest(longer, words, ARRAY_SIZE(words)));
+        const char *const long_words[] = { longer };
+        assert_null(text_nearest("mode", long_words, 1));
+}
+
+static void test_text_starts(void **state)
+{
+        (void)state;
+        assert_true(text_starts("--policy=x", "--policy="));
+        assert_true(text_starts("x", ""));
+        assert_false(text_starts("--pol", "--policy="));
+}
+
+static void test_text_reads_plain_numbers_only(void **state)
+{
+        (void)state;
+        unsigned long long n = 7;
+        assert_true(text_to_number("0", 1, &n));
+        assert_int_equal(n, 0);
+        assert_true(text_to_number("0042", 4, &n));
+        assert_int_equal(n, 42);
+        assert_true(text_to_number("18446744073709551615", 20, &n));
+        assert_true(n == ULLONG_MAX);
+        assert_true(text_to_number("12x", 2, &n));
+        assert_int_equal(n, 12);
+        static const char *const bad[] = { "", "-1", "+1", " 1", "1 ", "0x1", "1e3", "1.0", "18446744073709551616",
+                                           "99999999999999999999", "\xd9\xa1" };
+        for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+                assert_false(text_to_number(bad[i], strlen(bad[i]), &n));
+        assert_int_equal(n, 12);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_error_says_what_where_and_returns_minus_code),
+                cmocka_unit_test(test_error_takes_null),
+                cmocka_unit_test(test_error_cuts_a_long_text_and_stays_terminated),
+                cmocka_unit_test(test_cleanup_and_take),
+                cmocka_unit_test(test_arena_is_zeroed_aligned_and_apart),
+                cmocka_unit_test(test_arena_keeps_its_cap),
+                cmocka_unit_test(test_arena_that_is_missing_gives_nothing),
+                cmocka_unit_test(test_arena_strings),
+                cmocka_unit_test(test_arena_array_grows_and_keeps_its_elements),
+                cmocka_unit_test(test_arena_array_that_cannot_grow_changes_nothing),
+                cmocka_unit_test(test_fd_close_is_for_once),
+                cmocka_unit_test(test_fd_reads_a_file_of_any_size_below_the_cap),
+                cmocka_unit_test(test_fd_refuses_a_file_above_the_cap),
+                cmocka_unit_test(test_fd_refuses_what_is_not_a_file),
+                cmocka_unit_test(test_fd_writes_report_failure),
+                cmocka_unit_test(test_fd_writes_all_through_a_pipe_and_signals),
+                cmocka_unit_test(test_text_grows),
+                cmocka_unit_test(test_text_is_taken_once),
+                cmocka_unit_test(test_text_remembers_that_it_failed),
+                cmocka_unit_test(test_text_shows_what_others_wrote_without_obeying_it),
+                cmocka_unit_test(test_text_knows_utf8),
+                cmocka_unit_test(test_text_finds_the_nearest_word),
+                cmocka_unit_test(test_text_starts),
+                cmocka_unit_test(test_text_reads_plain_numbers_only),
+        };
+        return cmocka_run_group_tests_name("base", tests, folder_make, folder_remove);
+}

@@ -1,0 +1,104 @@
+/* The parts of src/linux that only read text: finding our cgroup, describing a Landlock ABI. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "linux/probes.h"
+
+static void test_cgroup_is_found_below_its_mount(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *mountinfo, *cgroup, *path; /* path NULL: not found */
+        } rows[] = {
+                { "30 23 0:26 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw\n", "0::/user.slice/a.scope\n",
+                  "/sys/fs/cgroup/user.slice/a.scope" },
+                { "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw", "0::/", "/sys/fs/cgroup" },
+                /* hybrid: version 1 beside it, in both files */
+                { "31 23 0:28 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n"
+                  "41 31 0:38 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n",
+                  "4:memory:/x\n0::/y\n", "/sys/fs/cgroup/unified/y" },
+                /* a container that sees a part of the tree and still reads host paths */
+                { "30 23 0:26 /docker/abc /sys/fs/cgroup ro - cgroup2 cgroup rw\n", "0::/docker/abc/child\n",
+                  "/sys/fs/cgroup/child" },
+                { "30 23 0:26 /docker/abc /sys/fs/cgroup ro - cgroup2 cgroup rw\n", "0::/docker/abc\n",
+                  "/sys/fs/cgroup" },
+                { "30 23 0:26 /docker/abc /sys/fs/cgroup ro - cgroup2 cgroup rw\n", "0::/docker/abcd\n", NULL },
+                /* outside of our cgroup namespace */
+                { "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n", "0::/../other\n", NULL },
+                { "30 23 0:26 / /a\\040b rw - cgroup2 cgroup2 rw\n", "0::/c\n", "/a b/c" },
+                { "31 23 0:28 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n", "4:memory:/x\n", NULL },
+                { "", "0::/\n", NULL },
+                { "30 - cgroup2 \n- cgroup2\n - cgroup2 x\n", "0::/\n", NULL },
+        };
+        for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+                char path[256] = "";
+                int r = limits_find_cgroup(rows[i].mountinfo, rows[i].cgroup, path, sizeof path);
+                print_message("%s", rows[i].cgroup);
+                assert_int_equal(r, rows[i].path ? 0 : -ENOENT);
+                if (rows[i].path)
+                        assert_string_equal(path, rows[i].path);
+        }
+}
+
+static void test_cgroup_path_that_is_too_long_is_an_error(void **state)
+{
+        (void)state;
+        char path[8];
+        assert_int_equal(limits_find_cgroup("30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n", "0::/\n", path,
+                                            sizeof path),
+                         -ENAMETOOLONG);
+}
+
+static void test_newer_abi_is_said_plainly(void **state)
+{
+        (void)state;
+        char text[128];
+        landlock_describe_abi(LANDLOCK_NEWEST_KNOWN, text, sizeof text);
+        assert_string_equal(text, "ABI 10");
+        landlock_describe_abi(LANDLOCK_NEWEST_KNOWN + 2, text, sizeof text);
+        assert_non_null(strstr(text, "ABI 12, newer than the 10 known here"));
+}
+
+static void test_rights_are_listed_by_name(void **state)
+{
+        (void)state;
+        static const struct {
+                enum feature_id feature;
+                const char *names;
+        } rows[] = {
+                { FEATURE_LANDLOCK_FILES, "execute write_file read_file read_dir remove_dir remove_file make_char "
+                                          "make_dir make_reg make_sock make_fifo make_block make_sym" },
+                { FEATURE_LANDLOCK_REFER, "refer" },
+                { FEATURE_LANDLOCK_TRUNCATE, "truncate" },
+                { FEATURE_LANDLOCK_TCP, "bind_tcp connect_tcp" },
+                { FEATURE_LANDLOCK_IOCTL_DEV, "ioctl_dev" },
+                { FEATURE_LANDLOCK_SCOPE, "abstract_unix_socket signal" },
+                { FEATURE_LANDLOCK_AUDIT, "log_same_exec_off log_new_exec_on log_subdomains_off" },
+                { FEATURE_LANDLOCK_TSYNC, "tsync" },
+                { FEATURE_LANDLOCK_UNIX, "resolve_unix" },
+                { FEATURE_LANDLOCK_UDP, "bind_udp connect_send_udp" },
+        };
+        for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+                char text[240];
+                landlock_list_rights(rows[i].feature, text, sizeof text);
+                assert_string_equal(text, rows[i].names);
+        }
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_cgroup_is_found_below_its_mount),
+                cmocka_unit_test(test_cgroup_path_that_is_too_long_is_an_error),
+                cmocka_unit_test(test_newer_abi_is_said_plainly),
+                cmocka_unit_test(test_rights_are_listed_by_name),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

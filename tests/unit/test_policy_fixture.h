@@ -1,0 +1,218 @@
+/*
+ * What the policy tests share: a made-up machine, and a policy with ceilings compiled for it. Nothing here asks the
+ * system.
+ *
+ * The settings die as soon as the plan is made, as they do in the real program, so that a sanitizer sees a plan that
+ * still points into them.
+ */
+#ifndef RINGWALL_TEST_POLICY_FIXTURE_H
+#define RINGWALL_TEST_POLICY_FIXTURE_H
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/json.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include "policy/caps.h"
+#include "policy/compile.h"
+#include "policy/keys.h"
+#include "policy/messages.h"
+#include "policy/pattern.h"
+#include "policy/plan.h"
+#include "policy/settings.h"
+
+#define HOME "/home/u"
+#define WORK HOME "/work"
+
+struct world {
+        struct facts facts;
+        struct arena *arena; /* of the settings */
+        struct messages *messages;
+        struct settings policy;
+        struct settings ceilings[4];
+        size_t ceiling_count, files;
+        bool rejected; /* a reader refused a file */
+        int result;    /* of policy_compile */
+        struct plan *plan;
+        struct text said;
+};
+
+/* One name in another script, so that no test needs the library. */
+static inline bool fake_to_ascii(const char *name, char *ret, size_t size)
+{
+        if (strcmp(name, "bücher.example") != 0)
+                return false;
+        return (size_t)snprintf(ret, size, "xn--bcher-kva.example") < size;
+}
+
+static inline struct world world_new(void)
+{
+        struct world w = {
+                .facts = {
+                        .cwd = WORK,
+                        .home = HOME,
+                        .path = "/usr/bin:/bin",
+                        .user_data = HOME "/.local/share/ringwall",
+                        .to_ascii = fake_to_ascii,
+                },
+                .arena = arena_new(CAP_ARENA_BYTES),
+                .messages = messages_new(),
+                .result = -1,
+        };
+        assert_non_null(w.arena);
+        assert_non_null(w.messages);
+        settings_init(&w.policy, w.arena, w.messages, w.facts.to_ascii);
+        return w;
+}
+
+static inline void world_done(struct world *w)
+{
+        plan_free(w->plan);
+        arena_free(w->arena);
+        messages_free(w->messages);
+        text_done(&w->said);
+}
+#define WORLD CLEANUP(world_done) struct world
+
+/* Files are called p1.yaml, p2.yaml… in the order in which they come, ceilings among them. */
+static inline const char *world_next_name(struct world *w)
+{
+        const char *name = arena_format(w->arena, "p%zu.yaml", ++w->files);
+        assert_non_null(name);
+        return name;
+}
+
+static inline void world_read(struct world *w, const char *yaml)
+{
+        w->rejected |= settings_read_native(&w->policy, world_next_name(w), yaml, strlen(yaml), WORK) != 0;
+}
+
+static inline void world_read_srt(struct world *w, const char *json)
+{
+        w->rejected |= settings_read_srt(&w->policy, world_next_name(w), json, strlen(json), WORK) != 0;
+}
+
+static inline void world_flag(struct world *w, enum key_id key, const char *text)
+{
+        w->policy.layer++;
+        w->rejected |= settings_add_flag(&w->policy, key, text, "--flag", WORK) != 0;
+}
+
+static inline void world_grant(struct world *w, enum access access, const char *path)
+{
+        w->rejected |= settings_add_grant(&w->policy, access, path, "--flag", WORK) != 0;
+}
+
+static inline void world_ceiling(struct world *w, const char *yaml)
+{
+        assert_true(w->ceiling_count < ARRAY_SIZE(w->ceilings));
+        struct settings *c = &w->ceilings[w->ceiling_count++];
+        settings_init(c, w->arena, w->messages, w->facts.to_ascii);
+        w->rejected |= settings_read_native(c, world_next_name(w), yaml, strlen(yaml), "/etc/ringwall") != 0;
+        w->rejected |= ceiling_check(c) != 0;
+}
+
+/* Compiles; true when there is a plan and nobody complained. */
+static inline bool world_compile(struct world *w)
+{
+        const struct settings *ceilings[ARRAY_SIZE(w->ceilings)];
+        for (size_t i = 0; i < w->ceiling_count; i++)
+                ceilings[i] = &w->ceilings[i];
+        w->result = policy_compile(&w->policy, ceilings, w->ceiling_count, &w->facts, w->messages, &w->plan);
+        arena_free(w->arena);
+        w->arena = NULL;
+        messages_print(w->messages, &w->said, false);
+        text_add(&w->said, "");
+        assert_false(w->said.failed);
+        /* A refusal always says why; silence always comes with a plan. */
+        assert_int_equal(w->result == 1 || w->rejected, messages_count(w->messages, MESSAGE_ERROR) > 0);
+        assert_int_equal(w->result == 0, w->plan != NULL);
+        return w->result == 0 && !w->rejected;
+}
+
+/* A policy that must compile. */
+static inline struct world world_of(const char *yaml)
+{
+        struct world w = world_new();
+        world_read(&w, yaml);
+        if (!world_compile(&w))
+                fail_msg("refused:\n%s\n%s", yaml, w.said.data);
+        return w;
+}
+
+static inline bool world_said(const struct world *w, const char *text)
+{
+        return strstr(w->said.data, text) != NULL;
+}
+
+static inline void assert_said(const struct world *w, const char *text)
+{
+        if (!world_said(w, text))
+                fail_msg("expected '%s' in:\n%s", text, w->said.data);
+}
+
+/* A policy that must be refused with this text. */
+static inline void assert_refused(const char *yaml, const char *text)
+{
+        WORLD w = world_new();
+        world_read(&w, yaml);
+        if (world_compile(&w))
+                fail_msg("accepted, '%s' was expected: %s", text, yaml);
+        assert_said(&w, text);
+}
+
+static inline bool reads(const struct world *w, const char *path)
+{
+        return rules_decide(&w->plan->rules, path, false, NULL);
+}
+
+static inline bool writes(const struct world *w, const char *path)
+{
+        return rules_decide(&w->plan->rules, path, true, NULL);
+}
+
+static inline bool reaches(const struct world *w, const char *host)
+{
+        return hosts_decide(&w->plan->hosts, host, 443, NULL);
+}
+
+static inline uint64_t number(const struct world *w, enum plan_number which)
+{
+        return w->plan->number[which].number;
+}
+
+/* The plan as text; free it. */
+static inline char *plan_text(const struct plan *plan)
+{
+        CLEANUP_JSON json_t *json = plan_to_json(plan);
+        struct text out = { 0 };
+        assert_non_null(json);
+        assert_int_equal(json_write(json, &out, true), 0);
+        char *text = text_take(&out);
+        assert_non_null(text);
+        return text;
+}
+
+/* A small generator with a fixed seed, so that every run is the same. */
+static inline unsigned long long dice_next(unsigned long long *state)
+{
+        *state ^= *state << 13;
+        *state ^= *state >> 7;
+        *state ^= *state << 17;
+        return *state;
+}
+
+static inline size_t dice(unsigned long long *state, size_t sides)
+{
+        return (size_t)(dice_next(state) % sides);
+}
+
+#endif
