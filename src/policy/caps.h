@@ -13,15 +13,20 @@ enum policy_cap {
         CAP_ANCHORS = 256,            /* YAML anchors in one file */
         CAP_MESSAGES = 40,            /* errors shown for one run; the rest are counted */
         CAP_TEXT = 4096,              /* one value: the kernel's own limit on a path */
-        CAP_SETTINGS = 40000,         /* values of all files and flags together */
+        CAP_SETTINGS = 16384,         /* values of all files and flags together */
+        CAP_GRANTS = 2048,            /* paths granted to one box */
+        CAP_PATTERNS = 1024,          /* denials with pattern characters in one box */
+        CAP_ENV = 512,                /* variables of one box */
+        CAP_HOSTS = 4096,             /* host rules of one box */
         CAP_WRITABLE = 1024,          /* writable directories of one box */
-        CAP_RULES = 1 << 17,          /* file rules of one plan, those of its servers included */
+        CAP_RULES = 1 << 17,          /* file rules of one plan, those of its servers included; host rules likewise */
         CAP_SERVERS = 128,            /* MCP servers */
         CAP_LINE_SHOWN = 120,         /* columns of a source line under an error */
         CAP_ARENA_BYTES = 128 << 20,  /* memory of one compilation */
         CAP_DOMAIN = 253,             /* a host name without its port (RFC 1035) */
         CAP_LABEL = 63,               /* one label of it */
         CAP_COMPONENTS = 512,         /* names in one path */
+        CAP_NAME = 255,               /* one name of a path: the kernel's own limit */
 };
 
 #endif

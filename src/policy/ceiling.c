@@ -28,6 +28,10 @@ int ceiling_check(const struct settings *ceiling)
                         message_error(ceiling->messages, s->from, "a ceiling only limits; put this into a policy",
                                       "%s has no meaning in a ceiling", keys[s->key].path);
                         wrong = 1;
+                } else if (s->key == KEY_DENY && !s->empty && (permissions[s->number].granted & RIGHT_READ)) {
+                        message_error(ceiling->messages, s->from, "name the paths in filesystem.deny_read",
+                                      "'%s' cannot be denied as a whole", s->text);
+                        wrong = 1;
                 } else if (s->sign == SIGN_MINUS) {
                         message_error(ceiling->messages, s->from, "a ceiling only limits; put this into a policy",
                                       "'-%.100s' would release an entry", s->text);
@@ -44,6 +48,7 @@ void plan_add_cut(struct compiler *c, struct source by, const char *result, cons
         va_start(args, format);
         (void)vsnprintf(what, sizeof what, format, args);
         va_end(args);
+        text_drop_malformed(what);
         struct plan_cut *slot = arena_array_add(c->arena, &c->plan->cuts, &c->plan->cut_count, sizeof *slot);
         if (slot)
                 *slot = (struct plan_cut){ arena_string(c->arena, what), arena_string(c->arena, result),
@@ -109,6 +114,11 @@ void ceiling_cut_numbers(struct compiler *c)
                         if (s && exceeds(cap_rows[j].rule, value, s->number))
                                 cut_number(c, cap_rows[j].number, s->number, s->from);
                 }
+        /* A pool that became too small for its warm boxes keeps fewer of them. */
+        const struct plan_value *n = c->plan->number;
+        const struct setting *own = settings_last(c->settings, KEY_POOL_MAX);
+        if (n[PLAN_POOL_SIZE].number > n[PLAN_POOL_MAX].number && n[PLAN_POOL_MAX].number != (own ? own->number : 8))
+                cut_number(c, PLAN_POOL_SIZE, n[PLAN_POOL_MAX].number, n[PLAN_POOL_MAX].from);
 }
 
 /* Namespaces that ceilings ask for join the plan's, once those are known. */
@@ -120,7 +130,7 @@ void ceiling_add_namespaces(struct compiler *c)
                 for (size_t j = 0; last && j < c->ceilings[i]->count; j++)
                         if (c->ceilings[i]->list[j].key == KEY_NAMESPACES && !c->ceilings[i]->list[j].empty)
                                 wanted |= 1ULL << c->ceilings[i]->list[j].number;
-                if (wanted & ~have)
+                if (last && (wanted & ~have))
                         cut_number(c, PLAN_NAMESPACES, wanted | have, last->from);
         }
 }
@@ -139,81 +149,90 @@ unsigned ceiling_denied_rights(const struct compiler *c, struct source *ret_by)
         return rights;
 }
 
+/* The entries of one ceiling's list: what a + names in a managed set, and the rest as written. */
+static void add_entries_of(struct compiler *c, const struct settings *ceiling, enum key_id key, struct entries *list)
+{
+        const struct managed_set *set = managed_set_of(key);
+        for (size_t i = 0; i < ceiling->count; i++) {
+                const struct setting *s = &ceiling->list[i];
+                if (s->key != key || s->empty || s->sign == SIGN_MINUS)
+                        continue;
+                if (s->sign != SIGN_PLUS || !entries_add_named(c, list, set, s, s->text))
+                        entries_add(c, list, (struct entry){ s, NULL });
+        }
+}
+
+/* A workspace that is read-only by a ceiling stays so, whatever else of it a policy grants. */
+static void deny_workspace(struct compiler *c, const struct setting *by, struct entries *list)
+{
+        struct setting *deny = ARENA_NEW(c->arena, struct setting);
+        if (!deny) {
+                c->no_memory = true;
+                return;
+        }
+        *deny = (struct setting){ .key = KEY_DENY_WRITE, .text = "{workspace}", .from = by->from };
+        entries_add(c, list, (struct entry){ deny, NULL });
+}
+
+void ceiling_add_entries(struct compiler *c, enum key_id key, struct entries *list)
+{
+        for (size_t i = 0; i < c->ceiling_count; i++) {
+                const struct setting *workspace = settings_last(c->ceilings[i], KEY_WORKSPACE);
+                add_entries_of(c, c->ceilings[i], key, list);
+                if (key == KEY_DENY_WRITE && workspace && workspace->number == PLAN_WORKSPACE_RO)
+                        deny_workspace(c, workspace, list);
+        }
+}
+
 /* One ceiling's own view of paths, made anew for each use: ceilings are small. */
 struct cap_view {
-        struct rules rules;           /* its denials, and its grants for narrower reads */
+        struct rules rules; /* its denials of reading and its grants */
         bool limits_reads, limits_writes, limits_workspace;
         struct source reads_by, writes_by;
 };
 
-static void view_add(struct compiler *c, struct cap_view *v, enum rule_kind kind, const char *path, const char *set,
-                     struct source from)
+static void view_add(struct compiler *c, struct cap_view *v, enum rule_kind kind, const char *path, struct source from)
 {
-        bool glob = path && pattern_is_glob(path);
-        if (path && !glob && kind >= RULE_DENY_READ)
+        bool deny = kind == RULE_DENY_READ, glob = deny && path && pattern_is_glob(path);
+        if (path && deny && !glob)
                 path = pattern_unescape(c->arena, path);
         if (path)
-                rules_add(c, &v->rules, (struct rule){ kind, path, kind >= RULE_DENY_READ && glob, set, from });
+                rules_add(c, &v->rules, (struct rule){ kind, path, glob, NULL, compile_source(c, from) });
         else
                 c->no_memory |= !c->failed;
 }
 
-static void view_add_managed(struct compiler *c, struct cap_view *v, const struct setting *s, enum rule_kind kind)
+static void view_add_grant(struct compiler *c, struct cap_view *v, const struct setting *s)
 {
-        const struct managed_set *set = managed_set_of(s->key);
-        bool found = false;
-        for (size_t i = 0; i < set->count; i++) {
-                const struct managed_entry *e = &set->entries[i];
-                if (!managed_names_entry(set, e, s->text))
-                        continue;
-                found = true;
-                c->names.writable = c->names.workspace;
-                struct expanded x = expand_path(c->arena, &c->names, NULL, e->entry, true, false);
-                c->names.writable = NULL;
-                if (x.path)
-                        view_add(c, v, kind, x.path, arena_format(c->arena, "%s: %s", set->name, e->group), s->from);
-        }
-        if (!found)
-                view_add(c, v, kind, compile_path(c, s, true), NULL, s->from);
-}
-
-static void view_add_setting(struct compiler *c, struct cap_view *v, const struct setting *s)
-{
-        static const struct {
-                enum key_id key;
-                enum rule_kind kind;
-        } denials[] = {
-                { KEY_DENY_READ, RULE_DENY_READ },
-                { KEY_DENY_WRITE, RULE_DENY_WRITE },
-                { KEY_PROTECT, RULE_PROTECT },
-        };
         bool write = s->key == KEY_ALLOW_WRITE;
-        if (write || s->key == KEY_ALLOW_PATHS) {
-                v->limits_writes = true;
-                v->writes_by = s->from;
-                v->limits_workspace |= write;
-                v->limits_reads |= !write;
-                if (!write)
-                        v->reads_by = s->from;
-                write |= s->number == ACCESS_WRITE && s->key == KEY_ALLOW_PATHS;
-                if (!s->empty)
-                        view_add(c, v, write ? RULE_WRITE : RULE_READ, compile_path(c, s, false), NULL, s->from);
+        v->limits_writes = true;
+        v->writes_by = s->from;
+        v->limits_workspace |= write;
+        if (!write) {
+                v->limits_reads = true;
+                v->reads_by = s->from;
+                write = s->number == ACCESS_WRITE;
         }
-        for (size_t i = 0; i < ARRAY_SIZE(denials); i++) {
-                if (s->key != denials[i].key || s->empty)
-                        continue;
-                if (s->sign == SIGN_PLUS)
-                        view_add_managed(c, v, s, denials[i].kind);
-                else
-                        view_add(c, v, denials[i].kind, compile_path(c, s, true), NULL, s->from);
-        }
+        if (!s->empty)
+                view_add(c, v, write ? RULE_WRITE : RULE_READ, compile_path(c, s, false), s->from);
 }
 
 static struct cap_view view_new(struct compiler *c, const struct settings *ceiling)
 {
         struct cap_view v = { 0 };
+        struct entries denied = { 0 };
         for (size_t i = 0; i < ceiling->count; i++)
-                view_add_setting(c, &v, &ceiling->list[i]);
+                if (ceiling->list[i].key == KEY_ALLOW_WRITE || ceiling->list[i].key == KEY_ALLOW_PATHS)
+                        view_add_grant(c, &v, &ceiling->list[i]);
+        add_entries_of(c, ceiling, KEY_DENY_READ, &denied);
+        for (size_t i = 0; i < denied.count; i++) {
+                const struct entry *e = &denied.list[i];
+                const char *path = e->managed
+                        ? expand_path(c->arena, &c->names, NULL, e->managed->entry, true, false).path
+                        : compile_path(c, e->setting, true);
+                if (path || !e->managed) /* an entry below a home that nobody has denies nothing */
+                        view_add(c, &v, RULE_DENY_READ, path, e->setting->from);
+        }
         return v;
 }
 
@@ -234,151 +253,172 @@ static bool view_covers(const struct cap_view *v, const char *path, bool write)
         return false;
 }
 
-/* The ceiling's grants that lie inside a grant which is too wide take its place. */
-static size_t add_narrower(struct compiler *c, const struct cap_view *v, const struct grant *g, bool write,
-                           struct grants *out)
+struct cutter {
+        struct compiler *c;
+        const struct cap_view *view;
+        const struct rules *uncut;
+        const char *whose;
+        struct grants kept, removed;
+};
+
+/* The ceiling's grants that lie inside a grant which is too wide take its place, where the policy allows them too. */
+static bool add_narrower(struct cutter *k, const struct grant *g, bool write)
 {
-        size_t added = 0;
-        for (size_t i = 0; i < v->rules.count; i++) {
-                const struct rule *r = &v->rules.list[i];
+        bool added = false;
+        for (size_t i = 0; i < k->view->rules.count; i++) {
+                const struct rule *r = &k->view->rules.list[i];
                 if (r->kind != RULE_WRITE && (write || r->kind != RULE_READ))
                         continue;
-                if (path_is_beneath(r->path, g->path) && !view_denies(v, r->path)) {
-                        grants_add(c, out, write ? ACCESS_WRITE : ACCESS_READ, r->path, g->from);
-                        added++;
-                }
+                if (!path_is_beneath(r->path, g->path) || view_denies(k->view, r->path) ||
+                    !rules_decide(k->uncut, r->path, write, NULL))
+                        continue;
+                grants_add(k->c, &k->kept, write ? ACCESS_WRITE : ACCESS_READ, r->path, NULL, g->from);
+                added = true;
         }
         return added;
 }
 
-static void record_cut(struct compiler *c, const char *whose, const struct grant *g, struct source by, bool narrowed,
-                       bool to_read)
+static void record_cut(struct cutter *k, const struct grant *g, struct source by, const char *result)
 {
         CLEANUP_TEXT struct text from = { 0 };
         source_print(g->from, &from);
-        plan_add_cut(c, by, narrowed ? "narrowed" : to_read ? "read-only" : "removed", "%s%s %s (from %s)", whose,
-                     g->access == ACCESS_WRITE ? "write" : "read", g->path, from.data ? from.data : "");
+        plan_add_cut(k->c, by, result, "%s%s %s (from %s)", k->whose, g->access == ACCESS_WRITE ? "write" : "read",
+                     g->path, from.data ? from.data : "");
 }
 
-static void cut_read(struct compiler *c, const struct cap_view *v, struct grant g, const char *whose, bool workspace,
-                     struct grants *out)
+/* allow_paths speaks of what lies beyond the workspace; allow_write of every place. */
+static bool is_workspace(const struct grant *g)
 {
-        const struct rule *denied = view_denies(v, g.path);
+        return g->set && strcmp(g->set, GRANT_WORKSPACE) == 0;
+}
+
+static void cut_read(struct cutter *k, const struct grant *g)
+{
+        bool cut = k->view->limits_reads && !is_workspace(g) && !view_covers(k->view, g->path, false);
+        grants_add(k->c, cut ? &k->removed : &k->kept, g->access, g->path, g->set, g->from);
+        if (cut)
+                record_cut(k, g, k->view->reads_by, add_narrower(k, g, false) ? "narrowed" : "removed");
+}
+
+static void cut_grant(struct cutter *k, const struct grant *g)
+{
+        const struct rule *denied = view_denies(k->view, g->path);
         if (denied) {
-                record_cut(c, whose, &g, denied->from, false, false);
-        } else if (v->limits_reads && !workspace && !view_covers(v, g.path, false)) {
-                bool narrowed = add_narrower(c, v, &g, false, out) > 0;
-                record_cut(c, whose, &g, v->reads_by, narrowed, false);
-        } else {
-                grants_add(c, out, ACCESS_READ, g.path, g.from);
-                if (out->count)
-                        out->list[out->count - 1].set = g.set;
+                record_cut(k, g, denied->from, "removed");
+                return;
         }
-}
-
-static void cut_grant(struct compiler *c, const struct cap_view *v, struct grant g, const char *whose,
-                      struct grants *out)
-{
-        bool workspace = g.set && strcmp(g.set, "workspace") == 0;
-        /* allow_paths speaks of what lies beyond the workspace; allow_write of every place. */
-        bool limited = v->limits_writes && !(workspace && !v->limits_workspace);
-        if (g.access == ACCESS_WRITE && !view_denies(v, g.path)) {
-                if (!limited || view_covers(v, g.path, true)) {
-                        grants_add(c, out, ACCESS_WRITE, g.path, g.from);
-                        if (out->count)
-                                out->list[out->count - 1].set = g.set;
+        bool limited = k->view->limits_writes && (k->view->limits_workspace || !is_workspace(g));
+        if (g->access == ACCESS_WRITE) {
+                if (!limited || view_covers(k->view, g->path, true)) {
+                        grants_add(k->c, &k->kept, ACCESS_WRITE, g->path, g->set, g->from);
                         return;
                 }
-                bool narrowed = add_narrower(c, v, &g, true, out) > 0;
-                record_cut(c, whose, &g, v->writes_by, narrowed, true);
-                g.access = ACCESS_READ;
+                record_cut(k, g, k->view->writes_by, add_narrower(k, g, true) ? "narrowed" : "read-only");
         }
-        cut_read(c, v, g, whose, workspace, out);
+        struct grant reading = *g;
+        reading.access = g->access == ACCESS_READ ? ACCESS_READ : ACCESS_READ_ONLY;
+        cut_read(k, &reading);
 }
 
-void ceiling_cut_grants(struct compiler *c, struct grants *grants, const char *whose)
+/* A read-only place that was cut must not fall back to a writable one around it. */
+static void keep_read_only(struct cutter *k)
+{
+        size_t kept = k->kept.count;
+        for (size_t i = 0; i < k->removed.count; i++) {
+                const struct grant *g = &k->removed.list[i];
+                for (size_t j = 0; j < kept; j++)
+                        if (k->kept.list[j].access == ACCESS_WRITE && path_is_beneath(g->path, k->kept.list[j].path)) {
+                                grants_add(k->c, &k->kept, ACCESS_READ_ONLY, g->path, g->set, g->from);
+                                break;
+                        }
+        }
+}
+
+void ceiling_cut_grants(struct compiler *c, struct grants *grants, const struct rules *uncut, const char *whose)
 {
         for (size_t i = 0; i < c->ceiling_count; i++) {
-                struct cap_view v = view_new(c, c->ceilings[i]);
-                struct grants kept = { 0 };
+                struct cap_view view = view_new(c, c->ceilings[i]);
+                struct cutter k = { .c = c, .view = &view, .uncut = uncut, .whose = whose };
                 for (size_t j = 0; j < grants->count; j++)
-                        cut_grant(c, &v, grants->list[j], whose, &kept);
-                *grants = kept;
+                        cut_grant(&k, &grants->list[j]);
+                keep_read_only(&k);
+                *grants = k.kept;
         }
 }
 
-/* Adds each ceiling's denials, and drops the default rules that lie inside one. */
-void ceiling_add_denials(struct compiler *c, struct rules *rules)
+/* The system's own directories are in every plan, unless a ceiling denies them. */
+void ceiling_drop_denied(struct compiler *c, struct rules *rules)
 {
         for (size_t i = 0; i < c->ceiling_count; i++) {
-                struct cap_view v = view_new(c, c->ceilings[i]);
+                struct cap_view view = view_new(c, c->ceilings[i]);
                 size_t kept = 0;
                 for (size_t j = 0; j < rules->count; j++) {
                         const struct rule *r = &rules->list[j];
                         bool real = r->kind == RULE_READ || r->kind == RULE_WRITE;
-                        if (!real || !view_denies(&v, r->path))
+                        if (!real || !view_denies(&view, r->path))
                                 rules->list[kept++] = *r;
                 }
                 rules->count = kept;
-                for (size_t j = 0; j < v.rules.count; j++)
-                        if (v.rules.list[j].kind >= RULE_DENY_READ)
-                                rules_add(c, rules, v.rules.list[j]);
         }
 }
 
-static bool domain_listed(struct compiler *c, const struct settings *ceiling, const struct domain *d)
+/* The hosts that one ceiling lists, what a + names included. */
+static struct hosts hosts_of(struct compiler *c, const struct settings *ceiling)
 {
-        for (size_t i = 0; i < ceiling->count; i++) {
-                const struct setting *s = &ceiling->list[i];
-                struct domain of_set;
-                if (s->key != KEY_ALLOWED_DOMAINS || s->empty)
-                        continue;
-                if (s->sign == SIGN_NONE) {
-                        if (domain_covers(&s->domain, d))
-                                return true;
-                        continue;
+        struct entries entries = { 0 };
+        struct hosts hosts = { 0 };
+        add_entries_of(c, ceiling, KEY_ALLOWED_DOMAINS, &entries);
+        for (size_t i = 0; i < entries.count; i++) {
+                const struct entry *e = &entries.list[i];
+                struct domain d = e->setting->domain;
+                if (e->managed && domain_parse(c->arena, e->managed->entry, NULL, &d))
+                        continue; /* a unit test parses every entry of the table */
+                if (!e->managed && e->setting->sign == SIGN_PLUS)
+                        hosts_add_signed(c, &hosts, e->setting);
+                else
+                        hosts_add(c, &hosts, true, &d, NULL, e->setting->from);
+        }
+        return hosts;
+}
+
+/* What remains of one host, in `kept`. True when that is all of it, otherwise whether anything does is told. */
+static bool cut_host(struct compiler *c, const struct hosts *listed, const struct host_rule *h, struct hosts *kept,
+                     bool *ret_any)
+{
+        *ret_any = false;
+        for (size_t i = 0; i < listed->count; i++)
+                if (domain_covers(&listed->list[i].domain, &h->domain)) {
+                        hosts_add(c, kept, true, &h->domain, h->set, h->from);
+                        return true;
                 }
-                for (size_t j = 0; j < dev_network_set.count; j++)
-                        if (managed_names_entry(&dev_network_set, &dev_network_set.entries[j], s->text) &&
-                            !domain_parse(c->arena, dev_network_set.entries[j].entry, c->facts->to_ascii, &of_set) &&
-                            domain_covers(&of_set, d))
-                                return true;
+        for (size_t i = 0; i < listed->count; i++) {
+                struct domain both;
+                if (!domain_intersect(&h->domain, &listed->list[i].domain, &both))
+                        continue;
+                hosts_add(c, kept, true, &both, h->set, h->from);
+                *ret_any = true;
         }
         return false;
-}
-
-/* Hosts of the ceiling that a wider pattern of the policy covers take its place. */
-static bool add_narrower_hosts(struct compiler *c, const struct settings *ceiling, const struct host_rule *h,
-                               struct hosts *out)
-{
-        bool added = false;
-        for (size_t i = 0; i < ceiling->count; i++) {
-                const struct setting *s = &ceiling->list[i];
-                if (s->key == KEY_ALLOWED_DOMAINS && !s->empty && s->sign == SIGN_NONE &&
-                    domain_covers(&h->domain, &s->domain)) {
-                        hosts_add(c, out, true, &s->domain, h->set, h->from);
-                        added = true;
-                }
-        }
-        return added;
 }
 
 static void cut_hosts(struct compiler *c, const struct settings *ceiling, struct hosts *hosts, const char *whose)
 {
         const struct setting *limit = settings_last(ceiling, KEY_ALLOWED_DOMAINS);
-        struct hosts kept = { 0 };
+        struct hosts kept = { 0 }, listed = hosts_of(c, ceiling);
         for (size_t i = 0; i < hosts->count; i++) {
                 const struct host_rule *h = &hosts->list[i];
-                if (!h->allow || !limit || domain_listed(c, ceiling, &h->domain)) {
+                bool any = false;
+                if (!h->allow || !limit) {
                         hosts_add(c, &kept, h->allow, &h->domain, h->set, h->from);
                         continue;
                 }
+                if (cut_host(c, &listed, h, &kept, &any))
+                        continue;
                 char name[DOMAIN_TEXT_SIZE];
                 CLEANUP_TEXT struct text from = { 0 };
                 domain_print(&h->domain, name);
                 source_print(h->from, &from);
-                bool narrowed = add_narrower_hosts(c, ceiling, h, &kept);
-                plan_add_cut(c, limit->from, narrowed ? "narrowed" : "removed", "%shost %s (from %s)", whose, name,
+                plan_add_cut(c, limit->from, any ? "narrowed" : "removed", "%shost %s (from %s)", whose, name,
                              from.data ? from.data : "");
         }
         for (size_t i = 0; i < ceiling->count; i++)

@@ -123,11 +123,20 @@ static void deny_rights(struct compiler *c, unsigned rights, struct source by)
                 { RIGHT_FORK, PLAN_ALLOW_FORK },
                 { RIGHT_NETWORK, PLAN_ALLOW_NETWORK },
         };
+        c->denied |= rights;
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
                 if (rights & rows[i].right)
                         c->plan->number[rows[i].number] = (struct plan_value){ 0, compile_source(c, by) };
-        if ((rights & RIGHT_WRITE) && !(rights & RIGHT_READ))
+        if (rights & RIGHT_WRITE)
                 c->plan->number[PLAN_WORKSPACE] = (struct plan_value){ PLAN_WORKSPACE_RO, compile_source(c, by) };
+}
+
+static const struct host_rule *first_allowed_host(const struct plan *plan)
+{
+        for (size_t i = 0; i < plan->hosts.count; i++)
+                if (plan->hosts.list[i].allow)
+                        return &plan->hosts.list[i];
+        return NULL;
 }
 
 /* Without a block of modules a box is for running commands; with one, each right must be somebody's. */
@@ -145,9 +154,9 @@ static void compile_rights(struct compiler *c)
         for (size_t i = 0; i < s->count; i++)
                 if (s->list[i].key == KEY_GRANT && !s->list[i].empty)
                         grant_rights(c, permissions[s->list[i].number].granted, s->list[i].from);
-        for (size_t i = 0; i < c->plan->hosts.count; i++)
-                if (c->plan->hosts.list[i].allow)
-                        grant_rights(c, RIGHT_NETWORK, c->plan->hosts.list[i].from);
+        const struct host_rule *host = first_allowed_host(c->plan);
+        if (host)
+                grant_rights(c, RIGHT_NETWORK, host->from);
         for (enum plan_number n = PLAN_ALLOW_EXEC; n <= PLAN_ALLOW_NETWORK; n++)
                 if (!c->plan->number[n].from.name)
                         c->plan->number[n].from = compile_default();
@@ -166,7 +175,7 @@ static void compile_denied_rights(struct compiler *c)
                         c->failed = true;
                         continue;
                 }
-                if ((rights & RIGHT_NETWORK) && hosts_any_allowed(&c->plan->hosts))
+                if ((rights & RIGHT_NETWORK) && first_allowed_host(c->plan))
                         message_warning(c->messages, s->list[i].from, "take the hosts out or take this out",
                                         "the network is denied, so the hosts that are allowed stay out of reach");
                 deny_rights(c, rights, s->list[i].from);
@@ -201,6 +210,9 @@ static void check_chosen_spaces(struct compiler *c, const struct setting *last, 
         } else if (level == LEVEL_MAXIMUM && !(chosen & SPACE_NET)) {
                 wrong = "level maximum always has a network namespace";
                 hint = "add net to the list, or use level strict";
+        } else if (level == LEVEL_STRICT && !(chosen & SPACE_NET) && first_allowed_host(c->plan)) {
+                wrong = "the hosts that are allowed can only be told apart in a network namespace";
+                hint = "add net to the list, or leave the list out";
         }
         if (wrong) {
                 message_error(c->messages, last->from, hint, "%s", wrong);
@@ -217,29 +229,37 @@ static void check_chosen_spaces(struct compiler *c, const struct setting *last, 
 }
 
 /* The last file that has the list says all of it. */
+static uint64_t chosen_spaces(const struct settings *s, const struct setting *last)
+{
+        uint64_t chosen = 0;
+        for (size_t i = 0; i < s->count; i++)
+                if (s->list[i].key == KEY_NAMESPACES && s->list[i].layer == last->layer && !s->list[i].empty)
+                        chosen |= 1ULL << s->list[i].number;
+        return chosen;
+}
+
 static void compile_namespaces(struct compiler *c)
 {
         const struct setting *last = settings_last(c->settings, KEY_NAMESPACES);
+        const struct setting *own_level = settings_last(c->settings, KEY_LEVEL);
         struct plan_value *v = &c->plan->number[PLAN_NAMESPACES];
-        uint64_t level = c->plan->number[PLAN_LEVEL].number;
-        if (last) {
-                uint64_t chosen = 0;
-                for (size_t i = 0; i < c->settings->count; i++) {
-                        const struct setting *s = &c->settings->list[i];
-                        if (s->key == KEY_NAMESPACES && s->layer == last->layer && !s->empty)
-                                chosen |= 1ULL << s->number;
-                }
-                *v = (struct plan_value){ chosen, compile_source(c, last->from) };
-                check_chosen_spaces(c, last, chosen);
+        struct plan_value level = c->plan->number[PLAN_LEVEL];
+        bool raised = level.number != (own_level ? own_level->number : LEVEL_STRICT);
+        if (last && raised) {
+                /* The list was written for a lower level than the ceiling's: it gets what that level has. */
+                *v = (struct plan_value){ chosen_spaces(c->settings, last) | level_spaces[level.number], level.from };
+                plan_add_cut(c, level.from, "with all of the level's own", "namespaces");
                 return;
         }
-        *v = (struct plan_value){ level_spaces[level], c->plan->number[PLAN_LEVEL].from };
-        for (size_t i = 0; level == LEVEL_STRICT && i < c->plan->hosts.count; i++)
-                if (c->plan->hosts.list[i].allow) {
-                        /* Hosts are held by a network namespace of the box's own. */
-                        *v = (struct plan_value){ v->number | SPACE_NET, c->plan->hosts.list[i].from };
-                        break;
-                }
+        if (last) {
+                *v = (struct plan_value){ chosen_spaces(c->settings, last), compile_source(c, last->from) };
+                check_chosen_spaces(c, last, v->number);
+                return;
+        }
+        *v = (struct plan_value){ level_spaces[level.number], level.from };
+        const struct host_rule *host = first_allowed_host(c->plan);
+        if (level.number == LEVEL_STRICT && host) /* hosts are held by a network namespace of the box's own */
+                *v = (struct plan_value){ v->number | SPACE_NET, host->from };
 }
 
 static void check_numbers(struct compiler *c)
@@ -307,6 +327,12 @@ static void env_add(struct compiler *c, const char *text, struct source from)
                         c->plan->env[i] = new;
                         return;
                 }
+        if (c->plan->env_count == CAP_ENV) {
+                if (!c->failed)
+                        message_error(c->messages, from, NULL, "more than %d variables are named", CAP_ENV);
+                c->failed = true;
+                return;
+        }
         struct plan_env *slot = arena_array_add(c->arena, &c->plan->env, &c->plan->env_count, sizeof *slot);
         if (slot)
                 *slot = new;
@@ -337,8 +363,7 @@ static void compile_all(struct compiler *c)
         check_numbers(c);
         compile_env(c);
         compile_grants(c, &grants);
-        ceiling_cut_grants(c, &grants, "");
-        compile_rules(c, &grants, &c->plan->rules);
+        compile_box_rules(c, &grants, "", &c->plan->rules);
         compile_servers(c);
 }
 
@@ -361,6 +386,11 @@ int policy_compile(const struct settings *s, const struct settings *const *ceili
                 .plan = plan,
         };
         compile_all(&c);
+        if (arena_is_full(arena)) {
+                message_error(m, (struct source){ .name = "" }, "grant and deny fewer, wider paths",
+                              "the plan would take more than %d MiB of memory", CAP_ARENA_BYTES >> 20);
+                return 1;
+        }
         if (c.no_memory || !plan->home)
                 return -ENOMEM;
         if (c.failed)

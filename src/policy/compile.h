@@ -31,6 +31,8 @@ struct compiler {
         struct messages *messages;
         struct plan *plan;
         struct expand_names names;
+        unsigned denied;      /* rights that nothing grants back (enum right) */
+        size_t rules_in_plan; /* of all boxes */
         bool failed, no_memory;
 };
 
@@ -73,27 +75,40 @@ struct entries {
 };
 /* The list of `key` after all its + and -. */
 struct entries compile_entries(struct compiler *c, enum key_id key, const char *server);
+/* Adds what `name` means in the set; false when it means nothing there. */
+bool entries_add_named(struct compiler *c, struct entries *list, const struct managed_set *set,
+                       const struct setting *setting, const char *name);
+void entries_add(struct compiler *c, struct entries *list, struct entry e);
 
-/* The rules of one box: defaults, then these grants, then every denial. */
-void compile_rules(struct compiler *c, const struct grants *grants, struct rules *ret);
+/* The rules of one box: defaults, then these grants, cut by the ceilings, then every denial. */
+void compile_box_rules(struct compiler *c, struct grants *grants, const char *whose, struct rules *ret);
 /* The grants of the agent's own box. */
 void compile_grants(struct compiler *c, struct grants *ret);
-void grants_add(struct compiler *c, struct grants *g, enum access access, const char *path, struct source from);
+void grants_add(struct compiler *c, struct grants *g, enum access access, const char *path, const char *set,
+                struct source from);
+/* The set of the workspace's own grant. */
+#define GRANT_WORKSPACE "workspace"
 
 void compile_hosts(struct compiler *c);
 void hosts_add(struct compiler *c, struct hosts *hosts, bool allow, const struct domain *d, const char *set,
                struct source from);
-bool hosts_any_allowed(const struct hosts *hosts);
+
+/* A + that names nothing of the dev-network set: a host, or a mistake. */
+void hosts_add_signed(struct compiler *c, struct hosts *hosts, const struct setting *s);
 
 void compile_servers(struct compiler *c);
 
-/* Intersections, in the order in which the compiler asks for them. */
+/*
+ * Intersections, in the order in which the compiler asks for them. Grants are cut with the rules in hand that the box
+ * would have had: what takes the place of a grant that is too wide must be allowed by those too.
+ */
 void ceiling_cut_numbers(struct compiler *c);
-void ceiling_add_namespaces(struct compiler *c);
-void ceiling_cut_grants(struct compiler *c, struct grants *grants, const char *whose);
-void ceiling_add_denials(struct compiler *c, struct rules *rules);
 void ceiling_cut_hosts(struct compiler *c, struct hosts *hosts, const char *whose);
 unsigned ceiling_denied_rights(const struct compiler *c, struct source *ret_by);
+void ceiling_add_namespaces(struct compiler *c);
+void ceiling_cut_grants(struct compiler *c, struct grants *grants, const struct rules *uncut, const char *whose);
+void ceiling_add_entries(struct compiler *c, enum key_id key, struct entries *list);
+void ceiling_drop_denied(struct compiler *c, struct rules *rules);
 void plan_add_cut(struct compiler *c, struct source by, const char *result, const char *format, ...)
         __attribute__((format(printf, 4, 5)));
 

@@ -5,9 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "policy/caps.h"
 #include "policy/compile.h"
 
-static void add(struct compiler *c, struct entries *list, struct entry e)
+void entries_add(struct compiler *c, struct entries *list, struct entry e)
 {
         struct entry *slot = arena_array_add(c->arena, &list->list, &list->count, sizeof *slot);
         if (slot)
@@ -23,9 +24,8 @@ static bool has_managed(const struct entries *list, const struct managed_entry *
         return false;
 }
 
-/* Adds what `name` means in the set; false when it means nothing there. */
-static bool add_named(struct compiler *c, struct entries *list, const struct managed_set *set,
-                      const struct setting *setting, const char *name)
+bool entries_add_named(struct compiler *c, struct entries *list, const struct managed_set *set,
+                       const struct setting *setting, const char *name)
 {
         bool found = false;
         for (size_t i = 0; set && i < set->count; i++) {
@@ -33,7 +33,7 @@ static bool add_named(struct compiler *c, struct entries *list, const struct man
                         continue;
                 found = true;
                 if (!has_managed(list, &set->entries[i]))
-                        add(c, list, (struct entry){ setting, &set->entries[i] });
+                        entries_add(c, list, (struct entry){ setting, &set->entries[i] });
         }
         return found;
 }
@@ -51,6 +51,14 @@ static bool remove_named(struct entries *list, const struct managed_set *set, co
         bool removed = kept < list->count;
         list->count = kept;
         return removed;
+}
+
+static bool set_knows(const struct managed_set *set, const char *name)
+{
+        for (size_t i = 0; i < set->count; i++)
+                if (managed_names_entry(set, &set->entries[i], name))
+                        return true;
+        return false;
 }
 
 /* Every name that a - or a + could mean: the set, its groups, its entries. */
@@ -71,7 +79,8 @@ static const char *nearest_name(const struct managed_set *set, const char *name)
 static void report_nothing_to_remove(struct compiler *c, const struct managed_set *set, const struct setting *s)
 {
         char hint[160];
-        const char *near = nearest_name(set, s->text);
+        bool shown = messages_count(c->messages, MESSAGE_ERROR) < CAP_MESSAGES;
+        const char *near = shown ? nearest_name(set, s->text) : NULL;
         if (near)
                 (void)snprintf(hint, sizeof hint, "did you mean '-%.100s'?", near);
         else
@@ -93,26 +102,37 @@ static void warn_of_near_group(struct compiler *c, const struct managed_set *set
                         s->text, set->name);
 }
 
+/* Only keys that edit a managed set carry signs: the reader makes no others. */
+static void compile_signed(struct compiler *c, struct entries *list, const struct managed_set *set,
+                           const struct setting *s)
+{
+        if (s->sign == SIGN_MINUS) {
+                /* Releasing what an earlier file released is no mistake. */
+                if (!remove_named(list, set, s->text) && !set_knows(set, s->text))
+                        report_nothing_to_remove(c, set, s);
+                return;
+        }
+        if (entries_add_named(c, list, set, s, s->text))
+                return;
+        if (keys[set->key].kind == VALUE_PATTERN)
+                warn_of_near_group(c, set, s);
+        entries_add(c, list, (struct entry){ s, NULL });
+}
+
 struct entries compile_entries(struct compiler *c, enum key_id key, const char *server)
 {
         struct entries list = { 0 };
         const struct managed_set *set = managed_set_of(key);
         if (set && set->by_default)
-                (void)add_named(c, &list, set, NULL, NULL);
+                (void)entries_add_named(c, &list, set, NULL, NULL);
         for (size_t i = 0; i < c->settings->count; i++) {
                 const struct setting *s = &c->settings->list[i];
                 if (!setting_is(s, key, server) || s->empty)
                         continue;
-                if (s->sign == SIGN_MINUS) {
-                        if (!remove_named(&list, set, s->text))
-                                report_nothing_to_remove(c, set, s);
-                        continue;
-                }
-                if (s->sign == SIGN_PLUS && add_named(c, &list, set, s, s->text))
-                        continue;
-                if (s->sign == SIGN_PLUS)
-                        warn_of_near_group(c, set, s);
-                add(c, &list, (struct entry){ s, NULL });
+                if (s->sign != SIGN_NONE && set)
+                        compile_signed(c, &list, set, s);
+                else
+                        entries_add(c, &list, (struct entry){ s, NULL });
         }
         return list;
 }

@@ -8,6 +8,13 @@
 void hosts_add(struct compiler *c, struct hosts *hosts, bool allow, const struct domain *d, const char *set,
                struct source from)
 {
+        if (hosts->count == CAP_HOSTS || ++c->rules_in_plan > CAP_RULES) {
+                if (!c->failed)
+                        message_error(c->messages, from, "a pattern such as *.example.com covers many names",
+                                      "the plan has too many host rules");
+                c->failed = true;
+                return;
+        }
         struct host_rule *slot = arena_array_add(c->arena, &hosts->list, &hosts->count, sizeof *slot);
         const char *name = arena_string(c->arena, d->name); /* the settings' arena ends before the plan's */
         if (slot && name)
@@ -15,25 +22,17 @@ void hosts_add(struct compiler *c, struct hosts *hosts, bool allow, const struct
         c->no_memory |= !slot || !name;
 }
 
-bool hosts_any_allowed(const struct hosts *hosts)
-{
-        for (size_t i = 0; i < hosts->count; i++)
-                if (hosts->list[i].allow)
-                        return true;
-        return false;
-}
-
-/* An entry that came with a + is only now known to be a host and not the name of a group. */
-static void add_signed(struct compiler *c, const struct setting *s)
+/* A host behind a + is as good as without; what has no dot was meant as a group. */
+void hosts_add_signed(struct compiler *c, struct hosts *hosts, const struct setting *s)
 {
         struct domain d;
-        const char *wrong = domain_parse(c->arena, s->text, c->facts->to_ascii, &d);
+        const char *wrong = strchr(s->text, '.') ? domain_parse(c->arena, s->text, c->facts->to_ascii, &d)
+                                                 : "'man ringwall-policy' lists the groups";
         if (!wrong) {
-                hosts_add(c, &c->plan->hosts, true, &d, NULL, compile_source(c, s->from));
+                hosts_add(c, hosts, true, &d, NULL, compile_source(c, s->from));
                 return;
         }
-        message_error(c->messages, s->from, "a + names the dev-network set, one of its groups, or a host",
-                      "'+%.100s' is neither: %s", s->text, wrong);
+        message_error(c->messages, s->from, wrong, "'+%.100s' names no host and no group of the dev-network set", s->text);
         c->failed = true;
 }
 
@@ -64,7 +63,7 @@ void compile_hosts(struct compiler *c)
                 if (e->managed)
                         add_managed(c, e);
                 else if (e->setting->sign == SIGN_PLUS)
-                        add_signed(c, e->setting);
+                        hosts_add_signed(c, &c->plan->hosts, e->setting);
                 else
                         hosts_add(c, &c->plan->hosts, true, &e->setting->domain, NULL,
                                   compile_source(c, e->setting->from));

@@ -9,6 +9,7 @@
 #include "policy/caps.h"
 #include "policy/compile.h"
 #include "policy/defaults.h"
+#include "policy/modules.h"
 #include "policy/pattern.h"
 #include "policy/rule_index.h"
 
@@ -30,7 +31,7 @@ static bool rules_reserve(struct compiler *c, struct rules *rules, size_t more)
 
 void rules_add(struct compiler *c, struct rules *rules, struct rule rule)
 {
-        if (rules->count >= CAP_RULES) {
+        if (++c->rules_in_plan > CAP_RULES) {
                 if (!c->failed)
                         message_error(c->messages, rule.from, NULL, "the plan has more than %d file rules", CAP_RULES);
                 c->failed = true;
@@ -41,11 +42,19 @@ void rules_add(struct compiler *c, struct rules *rules, struct rule rule)
         rules->list[rules->count++] = rule;
 }
 
-void grants_add(struct compiler *c, struct grants *g, enum access access, const char *path, struct source from)
+void grants_add(struct compiler *c, struct grants *g, enum access access, const char *path, const char *set,
+                struct source from)
 {
+        if (g->count == CAP_GRANTS) {
+                if (!c->failed)
+                        message_error(c->messages, from, "grant a directory that holds them",
+                                      "more than %d paths are granted", CAP_GRANTS);
+                c->failed = true;
+                return;
+        }
         struct grant *slot = arena_array_add(c->arena, &g->list, &g->count, sizeof *slot);
         if (slot)
-                *slot = (struct grant){ access, path, NULL, from };
+                *slot = (struct grant){ c->denied & RIGHT_WRITE ? ACCESS_READ_ONLY : access, path, set, from };
         c->no_memory |= !slot;
 }
 
@@ -62,17 +71,33 @@ static bool grants_path(const struct setting *s, enum access *ret)
         return s->key == KEY_ALLOW_WRITE;
 }
 
+/*
+ * "May be read" says nothing new of a place that may be written, while "may only be read" (:ro, --ro) takes writing
+ * away there. Only the second becomes a rule.
+ */
+static void drop_readable_inside_writable(struct grants *grants)
+{
+        size_t kept = 0;
+        for (size_t i = 0; i < grants->count; i++) {
+                bool inside = false;
+                for (size_t j = 0; grants->list[i].access == ACCESS_READ && j < grants->count && !inside; j++)
+                        inside = grants->list[j].access == ACCESS_WRITE &&
+                                 path_is_beneath(grants->list[i].path, grants->list[j].path);
+                if (!inside)
+                        grants->list[kept++] = grants->list[i];
+        }
+        grants->count = kept;
+}
+
 void compile_grants(struct compiler *c, struct grants *ret)
 {
         const struct plan_value *n = c->plan->number;
         bool read_only = n[PLAN_WORKSPACE].number == PLAN_WORKSPACE_RO;
         if (n[PLAN_READ].number == PLAN_READ_BROAD)
-                grants_add(c, ret, ACCESS_READ, "/", n[PLAN_READ].from);
+                grants_add(c, ret, ACCESS_READ, "/", NULL, n[PLAN_READ].from);
         const struct setting *workdir = settings_last(c->settings, KEY_WORKDIR);
         struct source from = workdir ? compile_source(c, workdir->from) : compile_default();
-        grants_add(c, ret, read_only ? ACCESS_READ : ACCESS_WRITE, c->names.workspace, from);
-        if (ret->count)
-                ret->list[ret->count - 1].set = "workspace";
+        grants_add(c, ret, read_only ? ACCESS_READ_ONLY : ACCESS_WRITE, c->names.workspace, GRANT_WORKSPACE, from);
         for (size_t i = 0; i < c->settings->count; i++) {
                 const struct setting *s = &c->settings->list[i];
                 enum access access = ACCESS_READ;
@@ -80,25 +105,39 @@ void compile_grants(struct compiler *c, struct grants *ret)
                         continue;
                 const char *path = compile_path(c, s, false);
                 if (path)
-                        grants_add(c, ret, access, path, compile_source(c, s->from));
+                        grants_add(c, ret, access, path, NULL, compile_source(c, s->from));
         }
+        drop_readable_inside_writable(ret);
 }
 
-static void add_defaults(struct compiler *c, bool broad, struct rules *rules)
+/* Does a grant speak of this place already? Then a default must not narrow what the person said. */
+static bool is_granted(const struct grants *grants, const char *path)
+{
+        for (size_t i = 0; i < grants->count; i++)
+                if (path_is_beneath(path, grants->list[i].path))
+                        return true;
+        return false;
+}
+
+static void add_defaults(struct compiler *c, const struct grants *grants, struct rules *rules)
 {
         for (size_t i = 0; i < default_rule_count; i++) {
                 const struct default_rule *d = &default_rules[i];
-                if (broad && d->kind == RULE_READ)
-                        continue;
-                rules_add(c, rules, (struct rule){ d->kind, d->path, false, d->why, compile_default() });
+                if (d->kind != RULE_READ || !is_granted(grants, d->path))
+                        rules_add(c, rules, (struct rule){ d->kind, d->path, false, d->why, compile_default() });
         }
+}
+
+/* The toolchains that PATH leads to are grants like any other, but that nobody wrote them down. */
+static void add_toolchains(struct compiler *c, struct grants *grants)
+{
         const char *path = c->facts->path ? c->facts->path : "";
-        while (*path && !broad) {
+        while (*path) {
                 size_t n = strcspn(path, ":");
                 const char *entry = arena_copy(c->arena, path, n);
                 const char *root = entry ? default_toolchain_of(c->arena, entry, c->facts->home) : NULL;
-                if (root)
-                        rules_add(c, rules, (struct rule){ RULE_READ, root, false, "toolchain", compile_default() });
+                if (root && !is_granted(grants, root))
+                        grants_add(c, grants, ACCESS_READ, root, "toolchain", compile_default());
                 c->no_memory |= !entry;
                 path += n + (path[n] == ':');
         }
@@ -110,6 +149,7 @@ struct denials {
         struct rules *rules;
         struct rule_index *granted;
         struct rule_candidates near; /* scratch */
+        size_t patterns;
 };
 
 /* Is this place inside a private directory of the box, with nothing real granted around it? */
@@ -144,6 +184,13 @@ static void add_denial(struct denials *d, struct rule rule)
         }
         if (rule.set && lies_in_private(d, where))
                 return;
+        if (rule.glob && ++d->patterns > CAP_PATTERNS) {
+                if (!c->failed)
+                        message_error(c->messages, rule.from, "deny a directory, or use a wider pattern",
+                                      "there are more than %d patterns", CAP_PATTERNS);
+                c->failed = true;
+                return;
+        }
         if (!rule.glob)
                 rule.path = where;
         rules_add(c, d->rules, rule);
@@ -167,7 +214,7 @@ static void add_entry(struct denials *d, enum rule_kind kind, const struct manag
                 if (*text == '~' && !(c->names.home && *c->names.home))
                         return;
                 rule.path = expand_path(c->arena, &c->names, NULL, text, true, false).path;
-                rule.set = set_name(c, set, e->managed);
+                rule.set = set ? set_name(c, set, e->managed) : NULL;
                 rule.from = e->setting ? compile_source(c, e->setting->from) : compile_default();
                 c->no_memory |= !rule.path;
         } else {
@@ -253,6 +300,7 @@ static const char *const *writable_roots(struct compiler *c, const struct grants
 static void add_protected(struct denials *d, const struct grants *grants)
 {
         struct entries entries = compile_entries(d->c, KEY_PROTECT, NULL);
+        ceiling_add_entries(d->c, KEY_PROTECT, &entries);
         size_t root_count = 0;
         const char *const *roots = writable_roots(d->c, grants, &root_count);
         if (!rules_reserve(d->c, d->rules, entries.count * (root_count + 1)))
@@ -280,9 +328,11 @@ static void add_denials(struct compiler *c, const struct grants *grants, struct 
                 return;
         }
         struct entries deny_read = compile_entries(c, KEY_DENY_READ, NULL);
+        ceiling_add_entries(c, KEY_DENY_READ, &deny_read);
         for (size_t i = 0; i < deny_read.count; i++)
                 add_entry(&d, RULE_DENY_READ, &sensitive_set, &deny_read.list[i]);
         struct entries deny_write = compile_entries(c, KEY_DENY_WRITE, NULL);
+        ceiling_add_entries(c, KEY_DENY_WRITE, &deny_write);
         for (size_t i = 0; i < deny_write.count; i++)
                 add_entry(&d, RULE_DENY_WRITE, NULL, &deny_write.list[i]);
         add_protected(&d, grants);
@@ -316,6 +366,9 @@ static void warn_if_idle(struct compiler *c, const struct grant *g, const struct
                         write ? "written" : "read");
 }
 
+/* A warning is not worth more than this: a policy that has thousands of patterns gets by without the last of them. */
+enum { IDLE_LOOKS = 200000 };
+
 static int compare_grants(const void *a, const void *b)
 {
         const struct grant *x = *(const struct grant *const *)a, *y = *(const struct grant *const *)b;
@@ -328,6 +381,7 @@ static int compare_grants(const void *a, const void *b)
  */
 static void warn_of_idle_grants(struct compiler *c, const struct grants *grants, const struct rules *rules)
 {
+        size_t looks = 0;
         const struct grant **sorted = arena_alloc(c->arena, (grants->count + 1) * sizeof(*sorted));
         if (!sorted) {
                 c->no_memory = true;
@@ -348,27 +402,48 @@ static void warn_of_idle_grants(struct compiler *c, const struct grants *grants,
                         else
                                 high = middle;
                 }
-                for (; low < grants->count && strncmp(sorted[low]->path, r->path, length) == 0; low++)
-                        if (pattern_depth(r->path, r->glob, sorted[low]->path) >= 0)
-                                warn_if_idle(c, sorted[low], rules);
+                for (; low < grants->count && looks < IDLE_LOOKS &&
+                       strncmp(sorted[low]->path, r->path, length) == 0; low++) {
+                        looks += 1 + (r->glob ? strlen(r->path) * strlen(sorted[low]->path) / 64 : 0);
+                        if (pattern_depth(r->path, r->glob, sorted[low]->path) < 0)
+                                continue;
+                        looks += rules->count;
+                        warn_if_idle(c, sorted[low], rules);
+                }
         }
 }
 
-void compile_rules(struct compiler *c, const struct grants *grants, struct rules *ret)
+static void compile_rules(struct compiler *c, const struct grants *grants, struct rules *ret)
 {
-        bool broad = grants->count && strcmp(grants->list[0].path, "/") == 0;
         if (!rules_reserve(c, ret, default_rule_count + grants->count + protected_set.count + sensitive_set.count))
                 return;
-        add_defaults(c, broad, ret);
+        add_defaults(c, grants, ret);
         for (size_t i = 0; i < grants->count; i++) {
                 const struct grant *g = &grants->list[i];
                 rules_add(c, ret, (struct rule){ g->access == ACCESS_WRITE ? RULE_WRITE : RULE_READ, g->path, false,
                                                  g->set, g->from });
         }
-        if (*c->plan->home && !rules_decide(ret, c->plan->home, false, NULL))
-                rules_add(c, ret, (struct rule){ RULE_PRIVATE, c->plan->home, false, "home", compile_default() });
+        const char *home = c->plan->home;
+        if (*home && default_home_is_private(home) && !rules_decide(ret, home, false, NULL))
+                rules_add(c, ret, (struct rule){ RULE_PRIVATE, home, false, "home", compile_default() });
+        ceiling_drop_denied(c, ret);
         add_denials(c, grants, ret);
-        ceiling_add_denials(c, ret);
         add_own_files(c, ret);
         warn_of_idle_grants(c, grants, ret);
+}
+
+void compile_box_rules(struct compiler *c, struct grants *grants, const char *whose, struct rules *ret)
+{
+        add_toolchains(c, grants);
+        if (c->ceiling_count) {
+                struct compiler without = *c;
+                struct rules uncut = { 0 };
+                without.ceiling_count = 0;
+                compile_rules(&without, grants, &uncut);
+                c->failed |= without.failed;
+                c->no_memory |= without.no_memory;
+                if (!c->no_memory)
+                        ceiling_cut_grants(c, grants, &uncut, whose);
+        }
+        compile_rules(c, grants, ret);
 }

@@ -45,7 +45,7 @@ static void add_grants(struct compiler *c, const char *server, unsigned rights, 
                         continue;
                 const char *path = compile_path(c, s, false);
                 if (path)
-                        grants_add(c, grants, write ? ACCESS_WRITE : ACCESS_READ, path, compile_source(c, s->from));
+                        grants_add(c, grants, write ? ACCESS_WRITE : ACCESS_READ, path, NULL, compile_source(c, s->from));
         }
 }
 
@@ -92,21 +92,18 @@ static void add_command_line(struct compiler *c, struct plan_server *server, con
         }
 }
 
+/* Of several files the last one's command counts; args of all of them follow. */
 static void add_command(struct compiler *c, struct plan_server *server)
 {
         const struct setting *last = server_last(c, KEY_SERVER_COMMAND, server->name);
-        size_t words = 0;
         for (size_t i = 0; last && i < c->settings->count; i++) {
                 const struct setting *s = &c->settings->list[i];
-                words += setting_is(s, KEY_SERVER_COMMAND, server->name) && s->layer == last->layer && !s->empty;
-        }
-        for (size_t i = 0; i < c->settings->count; i++) {
-                const struct setting *s = &c->settings->list[i];
-                bool command = setting_is(s, KEY_SERVER_COMMAND, server->name) && s->layer == last->layer && !s->empty;
-                if (command && words == 1)
-                        add_command_line(c, server, s);
-                else if (command)
+                if (!setting_is(s, KEY_SERVER_COMMAND, server->name) || s->layer != last->layer || s->empty)
+                        continue;
+                if (s->literal)
                         add_word(c, server, s->text);
+                else
+                        add_command_line(c, server, s);
         }
         for (size_t i = 0; i < c->settings->count; i++)
                 if (setting_is(&c->settings->list[i], KEY_SERVER_ARGS, server->name) && !c->settings->list[i].empty)
@@ -156,6 +153,16 @@ static void check_transport(struct compiler *c, const struct plan_server *server
         }
 }
 
+static void warn_of_no_host(struct compiler *c, const struct plan_server *server)
+{
+        bool any = false;
+        for (size_t i = 0; i < server->hosts.count; i++)
+                any |= server->hosts.list[i].allow;
+        if (server->allow_network && !any)
+                message_warning(c->messages, server->from, "add allowed_hosts",
+                                "server '%s' may open sockets and reach no host", server->name);
+}
+
 static void compile_server(struct compiler *c, const struct setting *present)
 {
         const char *name = present->server;
@@ -177,10 +184,9 @@ static void compile_server(struct compiler *c, const struct setting *present)
         }
         unsigned rights = server_rights(c, name);
         struct source by = { 0 };
-        unsigned cut = rights & ceiling_denied_rights(c, &by);
-        if (cut)
+        if (rights & ceiling_denied_rights(c, &by))
                 plan_add_cut(c, by, "removed", "server %s: rights", name);
-        rights &= ~cut;
+        rights &= ~c->denied;
         const struct setting *transport = server_last(c, KEY_SERVER_TRANSPORT, name);
         const struct setting *url = server_last(c, KEY_SERVER_URL, name);
         server->name = arena_string(c->arena, name);
@@ -201,9 +207,9 @@ static void compile_server(struct compiler *c, const struct setting *present)
         (void)snprintf(whose, sizeof whose, "server %s: ", name);
         struct grants grants = { 0 };
         add_grants(c, name, rights, &grants);
-        ceiling_cut_grants(c, &grants, whose);
-        compile_rules(c, &grants, &server->rules);
+        compile_box_rules(c, &grants, whose, &server->rules);
         add_hosts(c, name, rights, &server->hosts);
+        warn_of_no_host(c, server);
         ceiling_cut_hosts(c, &server->hosts, whose);
 }
 

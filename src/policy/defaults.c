@@ -71,7 +71,17 @@ static const char *home_toolchain(struct arena *a, const char *path, const char 
         return NULL;
 }
 
-/* X for X/bin where X is a place of its own: not a home, not above one, not /usr-like roots, not ~/.local. */
+/* Is this somebody's home, or above one? */
+static bool holds_a_home(const char *path, const char *home)
+{
+        if (home && path_is_beneath(home, path))
+                return true;
+        const char *slash = strrchr(path, '/');
+        return strcmp(path, "/home") == 0 || strcmp(path, "/root") == 0 ||
+               (text_starts(path, "/home/") && slash == path + strlen("/home"));
+}
+
+/* X for X/bin where X is a place of its own: not a home, not above one, not at the root, not ~/.local. */
 static const char *parent_toolchain(struct arena *a, const char *path, const char *home)
 {
         const char *slash = strrchr(path, '/');
@@ -80,22 +90,26 @@ static const char *parent_toolchain(struct arena *a, const char *path, const cha
         char *parent = arena_copy(a, path, (size_t)(slash - path));
         if (!parent || !*parent || !strchr(parent + 1, '/'))
                 return path;
-        const char *local = home ? arena_format(a, "%s/.local", home) : NULL;
-        if (home && (path_is_beneath(home, parent) || (local && strcmp(parent, local) == 0)))
-                return path;
-        return parent;
+        const char *last = strrchr(parent, '/');
+        return holds_a_home(parent, home) || strcmp(last, "/.local") == 0 ? path : parent;
 }
 
 const char *default_toolchain_of(struct arena *a, const char *entry, const char *home)
 {
-        if (*entry != '/' || strlen(entry) > CAP_TEXT)
+        if (*entry != '/' || strlen(entry) > CAP_TEXT || text_utf8_valid(entry, strlen(entry)) < strlen(entry))
                 return NULL;
         const char *path = pattern_normalise(a, entry);
-        if (!path || strcmp(path, "/") == 0 || is_system(path) || path_is_beneath(path, "/tmp") ||
+        if (!path || is_system(path) || holds_a_home(path, home) || path_is_beneath(path, "/tmp") ||
             path_is_beneath(path, "/run") || path_is_beneath(path, "/var/tmp"))
-                return NULL;
-        if (home && strcmp(path, home) == 0)
                 return NULL;
         const char *known = home ? home_toolchain(a, path, home) : NULL;
         return known ? known : parent_toolchain(a, path, home);
+}
+
+bool default_home_is_private(const char *home)
+{
+        for (size_t i = 0; i < default_rule_count; i++)
+                if (path_is_beneath(default_rules[i].path, home))
+                        return false;
+        return true;
 }

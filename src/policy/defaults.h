@@ -2,6 +2,7 @@
 #ifndef RINGWALL_POLICY_DEFAULTS_H
 #define RINGWALL_POLICY_DEFAULTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/memory.h"
@@ -25,5 +26,8 @@ extern const char *const default_env[];
  * system's directories cover it, or when it is relative or strange.
  */
 const char *default_toolchain_of(struct arena *a, const char *entry, const char *home);
+
+/* May an empty directory take this home's place? Not where the system itself lies in it: a home of / hides the root. */
+bool default_home_is_private(const char *home);
 
 #endif

@@ -84,6 +84,9 @@ static const char *canonicalise(const char *text, domain_to_ascii *to_ascii, cha
         char ascii[CAP_TEXT + 1];
         if (strlen(text) >= sizeof ascii)
                 return "a host name has at most 253 characters";
+        for (const char *p = text; *p; p++)
+                if ((unsigned char)*p < 0x80 && !isalnum((unsigned char)*p) && !strchr("-_.*", *p))
+                        return "a host name has only letters, digits, '-' and '_'";
         if (is_ascii(text))
                 (void)snprintf(ascii, sizeof ascii, "%s", text);
         else if (!to_ascii || !to_ascii(text, ascii, sizeof ascii) || !is_ascii(ascii))
@@ -157,6 +160,27 @@ bool domain_covers(const struct domain *outer, const struct domain *inner)
         if (inner->wildcard && strcmp(outer->name, inner->name) == 0)
                 return true;
         return is_below(inner->name, outer->name);
+}
+
+bool domain_equal(const struct domain *a, const struct domain *b)
+{
+        return a->wildcard == b->wildcard && a->port == b->port && strcmp(a->name, b->name) == 0;
+}
+
+bool domain_intersect(const struct domain *a, const struct domain *b, struct domain *ret)
+{
+        struct domain any_a = *a, any_b = *b;
+        any_a.port = any_b.port = 0;
+        if (a->port && b->port && a->port != b->port)
+                return false;
+        if (domain_covers(&any_a, &any_b))
+                *ret = any_b;
+        else if (domain_covers(&any_b, &any_a))
+                *ret = any_a;
+        else
+                return false;
+        ret->port = a->port ? a->port : b->port;
+        return true;
 }
 
 void domain_print(const struct domain *d, char ret[DOMAIN_TEXT_SIZE])

@@ -38,6 +38,11 @@ bool domain_match(const struct domain *pattern, const char *name, uint16_t port)
 /* Is everything that `inner` covers covered by `outer`? */
 bool domain_covers(const struct domain *outer, const struct domain *inner);
 
+/* What both cover, into *ret; false when that is nothing. Names are shared with the arguments. */
+bool domain_intersect(const struct domain *a, const struct domain *b, struct domain *ret);
+
+bool domain_equal(const struct domain *a, const struct domain *b);
+
 /* "*.name:port", into a buffer of DOMAIN_TEXT_SIZE. */
 enum { DOMAIN_TEXT_SIZE = CAP_DOMAIN + 16 };
 void domain_print(const struct domain *d, char ret[DOMAIN_TEXT_SIZE]);

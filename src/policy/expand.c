@@ -14,14 +14,12 @@
 struct variable {
         const char *name, *written;
         size_t offset; /* in struct expand_names */
-        bool internal;
 };
 
 static const struct variable variables[] = {
-        { "workspace", "{workspace}", offsetof(struct expand_names, workspace), false },
-        { "user-data", "{user-data}", offsetof(struct expand_names, user_data), false },
-        { "ad-hoc", "{ad-hoc}", offsetof(struct expand_names, ad_hoc), false },
-        { "writable", "{writable}", offsetof(struct expand_names, writable), true },
+        { "workspace", "{workspace}", offsetof(struct expand_names, workspace) },
+        { "user-data", "{user-data}", offsetof(struct expand_names, user_data) },
+        { "ad-hoc", "{ad-hoc}", offsetof(struct expand_names, ad_hoc) },
 };
 
 struct work {
@@ -78,7 +76,7 @@ static void add_variable(struct work *w, const char **p)
                 const struct variable *v = &variables[i];
                 const char *value = NULL;
                 memcpy(&value, (const char *)w->names + v->offset, sizeof value);
-                if (strlen(v->name) != length || strncmp(v->name, name, length) != 0 || (v->internal && !value))
+                if (strlen(v->name) != length || strncmp(v->name, name, length) != 0)
                         continue;
                 w->result.hint = NULL;
                 add_value(w, value, v->written);
@@ -111,10 +109,11 @@ static void add_rest(struct work *w, const char *text)
                 if (*text == '{') {
                         add_variable(w, &text);
                 } else if (*text == '\\' && text[1] && strchr("{~", text[1])) {
+                        /* Past this point they are ordinary. */
                         text_add_bytes(&w->out, text + 1, 1);
                         text += 2;
                 } else {
-                        size_t n = *text == '\\' && text[1] ? 2 : strcspn(text, "{\\");
+                        size_t n = *text != '\\' ? strcspn(text, "{\\") : text[1] ? 2 : 1;
                         text_add_bytes(&w->out, text, n);
                         text += n;
                 }
@@ -134,26 +133,43 @@ static void finish(struct work *w, bool pattern)
                 return;
         }
         const char *path = pattern_normalise(w->arena, w->out.data);
-        w->result.path = path && !pattern ? pattern_unescape(w->arena, path) : path;
-        if (!w->result.path)
-                w->result.wrong = "the path has too many names";
+        for (const char *name = path; name && *name; name += strcspn(name, "/")) {
+                name++;
+                if (strcspn(name, "/") > CAP_NAME) {
+                        w->result.wrong = "a name in the path is longer than 255 bytes";
+                        return;
+                }
+        }
+        /* Once more, because a variable or a `..` may have fallen into the middle of a class. */
+        w->result.wrong = path ? pattern_check(path) : "the path has too many names";
+        if (path && !w->result.wrong)
+                w->result.path = pattern ? path : pattern_unescape(w->arena, path);
+}
+
+/* A path as the system spells it: only a leading ~/ is special. */
+static void add_literal(struct work *w, const char *base, const char *text)
+{
+        if (text[0] == '~' && (text[1] == '/' || text[1] == '\0')) {
+                add_value(w, w->names->home, "~");
+                text++;
+        } else if (*text != '/') {
+                add_value(w, base, "the current directory");
+                text_add(&w->out, "/");
+        }
+        const char *escaped = pattern_escape(w->arena, text);
+        if (escaped)
+                text_add(&w->out, escaped);
+        w->out.failed |= !escaped;
 }
 
 struct expanded expand_path(struct arena *a, const struct expand_names *names, const char *base, const char *text,
                             bool pattern, bool literal)
 {
         struct work w = { .arena = a, .names = names };
-        if (literal && !(text[0] == '~' && (text[1] == '/' || text[1] == '\0'))) {
-                text = pattern_escape(a, text);
-                if (!text)
-                        return w.result;
-                if (*text != '/')
-                        add_value(&w, base, "the current directory");
-                text_add(&w.out, *text == '/' ? "" : "/");
-                text_add(&w.out, text);
-        } else {
+        if (literal)
+                add_literal(&w, base, text);
+        else
                 add_rest(&w, add_start(&w, base, text));
-        }
         if (!w.result.wrong)
                 finish(&w, pattern);
         text_done(&w.out);

@@ -8,7 +8,6 @@
 
 struct expand_names {
         const char *workspace, *home, *user_data, *ad_hoc; /* NULL or empty: has no value here */
-        const char *writable;                              /* only inside managed sets */
 };
 
 struct expanded {

@@ -183,7 +183,7 @@ static const char *parse_grant(const struct key *key, struct value *ret)
         bool ro = strcmp(ret->text + n - 2, "ro") == 0, rw = strcmp(ret->text + n - 2, "rw") == 0;
         if (!ro && !rw)
                 return NULL;
-        ret->number = rw ? ACCESS_WRITE : ACCESS_READ;
+        ret->number = rw ? ACCESS_WRITE : ACCESS_READ_ONLY;
         ret->length = n - 3;
         return ret->length ? NULL : "the path in front of it is empty";
 }

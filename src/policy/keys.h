@@ -85,7 +85,11 @@ enum value_kind {
         VALUE_MAP,      /* a map whose presence means something; it may be empty */
 };
 
-enum access { ACCESS_READ, ACCESS_WRITE };
+enum access {
+        ACCESS_READ,
+        ACCESS_WRITE,
+        ACCESS_READ_ONLY, /* said with :ro or --ro: inside a writable place it takes writing away */
+};
 
 struct key {
         const char *path; /* dotted; a star is a name that the person chose */

@@ -92,13 +92,19 @@ void message_add(struct messages *m, enum message_kind kind, struct source from,
         va_start(args, format);
         (void)vsnprintf(text, sizeof text, format, args);
         va_end(args);
+        text_drop_malformed(text);
         struct message new = {
                 .kind = kind,
                 .from = from,
                 .text = arena_string(m->arena, text),
-                .hint = hint ? arena_string(m->arena, hint) : NULL,
                 .order = m->count,
         };
+        if (hint) {
+                char *copy = arena_string(m->arena, hint);
+                if (copy)
+                        text_drop_malformed(copy);
+                new.hint = copy;
+        }
         new.from.name = arena_string(m->arena, from.name ? from.name : "");
         if (!new.text || !new.from.name || m->count >= CAP_MESSAGES) {
                 m->total[kind]++;
@@ -115,14 +121,6 @@ void message_add(struct messages *m, enum message_kind kind, struct source from,
 size_t messages_count(const struct messages *m, enum message_kind kind)
 {
         return m->total[kind];
-}
-
-size_t messages_errors_in(const struct messages *m, const char *name)
-{
-        size_t n = 0;
-        for (size_t i = 0; i < m->count; i++)
-                n += m->list[i].kind == MESSAGE_ERROR && strcmp(m->list[i].from.name, name) == 0;
-        return n;
 }
 
 void source_print(struct source from, struct text *out)
@@ -263,15 +261,20 @@ json_t *messages_to_json(const struct messages *m)
         json_t *array = json_array();
         for (size_t i = 0; all && array && i < m->count; i++) {
                 const struct message *one = all[i];
-                json_t *o = json_pack("{s:s, s:s, s:s}", "severity", kinds[one->kind].word, "file", one->from.name,
-                                      "message", one->text);
+                CLEANUP_TEXT struct text name = { 0 };
+                text_add_visible(&name, one->from.name, strlen(one->from.name));
+                json_t *o = json_pack("{s:s, s:s, s:s}", "severity", kinds[one->kind].word, "file",
+                                      name.data ? name.data : "", "message", one->text);
                 if (one->from.line) {
                         json_object_set_new(o, "line", json_integer(one->from.line));
                         json_object_set_new(o, "column", json_integer(one->from.column));
                 }
                 if (one->hint)
                         json_object_set_new(o, "hint", json_string(one->hint));
-                json_array_append_new(array, o);
+                if (json_array_append_new(array, o) < 0) {
+                        json_decref(array);
+                        array = NULL;
+                }
         }
         free(all);
         return array;

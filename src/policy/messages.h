@@ -40,9 +40,6 @@ void message_add(struct messages *m, enum message_kind kind, struct source from,
 
 size_t messages_count(const struct messages *m, enum message_kind kind);
 
-/* Errors of one input alone, for a verdict per file. */
-size_t messages_errors_in(const struct messages *m, const char *name);
-
 /* All of them as text for a person; in colour if asked. */
 void messages_print(const struct messages *m, struct text *out, bool colour);
 

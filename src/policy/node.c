@@ -46,7 +46,7 @@ const char *node_describe(const struct node *n, char *buffer, size_t size)
         return buffer;
 }
 
-static struct source place_of(const char *name, const char *text, size_t offset)
+struct source node_place(const char *name, const char *text, size_t offset)
 {
         struct source from = { .name = name, .line = 1, .column = 1 };
         for (size_t i = 0; i < offset;) {
@@ -62,6 +62,21 @@ static struct source place_of(const char *name, const char *text, size_t offset)
         return from;
 }
 
+/* U+0085, U+2028, U+2029, and a carriage return that no newline follows; length if there is none. */
+static size_t find_odd_break(const char *text, size_t length)
+{
+        for (size_t i = 0; i < length; i++) {
+                const unsigned char *s = (const unsigned char *)text + i;
+                if (*s == '\r' && (i + 1 == length || s[1] != '\n'))
+                        return i;
+                if (*s == 0xc2 && s[1] == 0x85)
+                        return i;
+                if (*s == 0xe2 && s[1] == 0x80 && (s[2] == 0xa8 || s[2] == 0xa9))
+                        return i;
+        }
+        return length;
+}
+
 int node_check_text(const char *name, const char *text, size_t length, struct messages *m)
 {
         if (length > CAP_FILE_BYTES) {
@@ -72,14 +87,20 @@ int node_check_text(const char *name, const char *text, size_t length, struct me
         }
         const char *nul = memchr(text, '\0', length);
         if (nul) {
-                message_error(m, place_of(name, text, (size_t)(nul - text)), "a policy is text in UTF-8",
+                message_error(m, node_place(name, text, (size_t)(nul - text)), "a policy is text in UTF-8",
                               "the file has a NUL byte");
                 return 1;
         }
         size_t valid = text_utf8_valid(text, length);
         if (valid < length) {
-                message_error(m, place_of(name, text, valid), "a policy is text in UTF-8",
+                message_error(m, node_place(name, text, valid), "a policy is text in UTF-8",
                               "byte 0x%02x is not valid UTF-8", (unsigned char)text[valid]);
+                return 1;
+        }
+        size_t odd = find_odd_break(text, length);
+        if (odd < length) {
+                message_error(m, node_place(name, text, odd), "end lines with a newline",
+                              "this character ends a line for some programs and not for others");
                 return 1;
         }
         return 0;

@@ -37,7 +37,13 @@ int node_from_yaml(struct arena *a, const char *name, const char *text, size_t l
 int node_from_json(struct arena *a, const char *name, const char *text, size_t length, struct messages *m,
                    struct node **ret);
 
-/* The checks that come before either parser: size, NUL, UTF-8. Returns 0 or 1 with a message. */
+/* Line and column of a byte. */
+struct source node_place(const char *name, const char *text, size_t offset);
+
+/*
+ * The checks that come before either parser: size, NUL, UTF-8, and line breaks that only some programs see, behind
+ * which a rule could hide in what looks like a comment. Returns 0 or 1 with a message.
+ */
 int node_check_text(const char *name, const char *text, size_t length, struct messages *m);
 
 /* Adds one item; `key` is NULL in lists. False without memory. */

@@ -1,4 +1,4 @@
-/* Path patterns; see pattern.h. Matching is iterative with one level of backtracking per star, never exponential. */
+/* Path patterns; see pattern.h. */
 #include "policy/pattern.h"
 
 #include <string.h>
@@ -26,7 +26,7 @@ static const char *class_end(const char *p)
         if (*p == ']')
                 p++;
         for (; *p && *p != '/'; p++) {
-                if (*p == '\\' && p[1])
+                if (*p == '\\' && p[1] && p[1] != '/')
                         p++;
                 else if (*p == ']')
                         return p + 1;
@@ -34,18 +34,52 @@ static const char *class_end(const char *p)
         return NULL;
 }
 
+/* One byte or escaped byte of a class; moves *p behind it. */
+static unsigned char class_byte(const char **p)
+{
+        if (**p == '\\' && (*p)[1])
+                ++*p;
+        return (unsigned char)*(*p)++;
+}
+
+/* A class that can never match would be a denial that denies nothing, so what is not meant is refused. */
+static const char *class_check(const char *p)
+{
+        const char *end = class_end(p);
+        if (!end)
+                return "a '[' is not closed; write \\[ for the character itself";
+        p += p[1] == '!' || p[1] == '^' ? 2 : 1;
+        for (end--; p < end;) {
+                if (p[0] == '[' && p[1] == ':')
+                        return "classes by name such as [:alpha:] are not known; write the characters";
+                unsigned char low = class_byte(&p), high = low;
+                if (p + 1 < end && *p == '-') {
+                        p++;
+                        high = class_byte(&p);
+                }
+                if (low >= 0x80 || high >= 0x80)
+                        return "inside [] only ASCII characters can be told apart; use ? for others";
+                if (high < low)
+                        return "a range inside [] goes from the lower to the higher character";
+        }
+        return NULL;
+}
+
+/* What a backslash may stand before. A dot is not among them: an escaped `..` would be a name that is taken back later. */
+static const char escapable[] = "*?[]\\{}~-!^";
+
 const char *pattern_check(const char *text)
 {
         for (const char *p = text; *p; p++) {
                 if (*p == '\\') {
-                        if (!p[1] || p[1] == '/')
-                                return "a backslash at the end of a name escapes nothing";
+                        if (!p[1] || !strchr(escapable, p[1]))
+                                return "a backslash stands only before one of * ? [ ] { } ~ - ! ^ and itself";
                         p++;
                 } else if (*p == '[') {
-                        p = class_end(p);
-                        if (!p)
-                                return "a '[' is not closed; write \\[ for the character itself";
-                        p--;
+                        const char *wrong = class_check(p);
+                        if (wrong)
+                                return wrong;
+                        p = class_end(p) - 1;
                 } else if (p[0] == '*' && p[1] == '*') {
                         bool whole = (p == text || p[-1] == '/') && (p[2] == '/' || p[2] == '\0');
                         if (!whole)
@@ -114,18 +148,13 @@ char *pattern_escape(struct arena *a, const char *path)
         return out;
 }
 
-/* One byte or escaped byte of a class; moves *p behind it. */
-static unsigned char class_byte(const char **p)
-{
-        if (**p == '\\' && (*p)[1])
-                ++*p;
-        return (unsigned char)*(*p)++;
-}
-
 /* Classes compare bytes; a character beyond ASCII belongs to a class only by negation. */
 static bool class_match(const char *p, unsigned char c)
 {
-        const char *end = class_end(p) - 1;
+        const char *end = class_end(p);
+        if (!end)
+                return false;
+        end--;
         bool negated = p[1] == '!' || p[1] == '^', found = false;
         p += negated ? 2 : 1;
         while (p < end) {
@@ -151,9 +180,10 @@ static bool element_match(const char **pattern, const char **s, const char *end)
                 p++;
         } else if (*p == '[') {
                 step = text_utf8_step(*s, (size_t)(end - *s));
-                if (!class_match(p, step == 1 ? (unsigned char)**s : 0xff))
+                const char *end_of_class = class_end(p);
+                if (!end_of_class || !class_match(p, step == 1 ? (unsigned char)**s : 0xff))
                         return false;
-                p = class_end(p);
+                p = end_of_class;
         } else {
                 if (*p == '\\' && p[1])
                         p++;
@@ -186,45 +216,6 @@ static bool name_match(const char *pattern, const char *pattern_end, const char 
         return true;
 }
 
-/* Moves behind the name at p (which stands on a slash) and tells where it lies. */
-static const char *next_name(const char *p, const char **ret_start)
-{
-        *ret_start = p + 1;
-        return p + 1 + strcspn(p + 1, "/");
-}
-
-/* A slash inside a class cannot occur: pattern_check refuses it, so names split at slashes. */
-bool pattern_match(const char *pattern, const char *path)
-{
-        if (strcmp(pattern, "/") == 0)
-                pattern = "";
-        if (strcmp(path, "/") == 0)
-                path = "";
-        const char *star = NULL, *retry = NULL;
-        while (*path || *pattern) {
-                const char *name = NULL, *s = NULL;
-                if (*pattern) {
-                        const char *pattern_end = next_name(pattern, &name);
-                        if (pattern_end - name == 2 && name[0] == '*' && name[1] == '*') {
-                                pattern = star = pattern_end;
-                                retry = path;
-                                continue;
-                        }
-                        const char *end = *path ? next_name(path, &s) : NULL;
-                        if (end && name_match(name, pattern_end, s, end)) {
-                                pattern = pattern_end;
-                                path = end;
-                                continue;
-                        }
-                }
-                if (!star || !*retry)
-                        return false;
-                pattern = star;
-                path = retry = next_name(retry, &s);
-        }
-        return true;
-}
-
 static int count_names(const char *path)
 {
         int n = 0;
@@ -241,6 +232,55 @@ bool path_is_beneath(const char *path, const char *parent)
         return strncmp(path, parent, n) == 0 && (path[n] == '\0' || path[n] == '/');
 }
 
+/* The names of a pattern, and which of them could come next. */
+struct matcher {
+        const char *name[CAP_COMPONENTS], *end[CAP_COMPONENTS];
+        bool any[CAP_COMPONENTS];       /* the name is ** */
+        bool next[CAP_COMPONENTS + 1];  /* the last: the whole pattern has matched */
+        size_t count;
+};
+
+static void reach(struct matcher *m, bool *states, size_t i)
+{
+        /* A ** may stand for no name at all. */
+        for (states[i] = true; i < m->count && m->any[i]; i++)
+                states[i + 1] = true;
+}
+
+static bool matcher_init(struct matcher *m, const char *pattern)
+{
+        m->count = 0;
+        memset(m->next, 0, sizeof m->next);
+        for (const char *p = pattern; *p && p[1];) {
+                if (m->count == CAP_COMPONENTS)
+                        return false;
+                const char *name = p + 1, *end = name + strcspn(name, "/");
+                m->name[m->count] = name;
+                m->end[m->count] = end;
+                m->any[m->count++] = end - name == 2 && name[0] == '*' && name[1] == '*';
+                p = end;
+        }
+        reach(m, m->next, 0);
+        return true;
+}
+
+/* Takes one name of a path. */
+static void matcher_step(struct matcher *m, const char *s, const char *end)
+{
+        bool after[CAP_COMPONENTS + 1];
+        memset(after, 0, (m->count + 1) * sizeof *after);
+        for (size_t i = 0; i < m->count; i++) {
+                if (!m->next[i])
+                        continue;
+                if (m->any[i])
+                        reach(m, after, i);
+                else if (name_match(m->name[i], m->end[i], s, end))
+                        reach(m, after, i + 1);
+        }
+        memcpy(m->next, after, (m->count + 1) * sizeof *after);
+}
+
+/* All positions of the pattern are followed at once, so the time is bounded by the product of the two lengths. */
 int pattern_depth(const char *pattern, bool glob, const char *path)
 {
         if (!glob)
@@ -252,17 +292,22 @@ int pattern_depth(const char *pattern, bool glob, const char *path)
         if (fixed > 1 && !(strncmp(pattern, path, fixed - 1) == 0 && path[fixed - 1] == '/') &&
             strlen(path) + 1 != fixed)
                 return -1;
-        char prefix[CAP_TEXT + 1];
-        size_t length = strlen(path);
-        if (length > CAP_TEXT)
+        struct matcher m;
+        if (!matcher_init(&m, pattern))
                 return -1;
-        memcpy(prefix, path, length + 1);
-        for (;;) {
-                if (pattern_match(pattern, *prefix ? prefix : "/"))
-                        return count_names(prefix);
-                char *slash = strrchr(prefix, '/');
-                if (!slash || !*prefix)
-                        return -1;
-                *slash = '\0';
+        int depth = 0, deepest = m.next[m.count] ? 0 : -1;
+        for (const char *p = path; *p && p[1];) {
+                const char *name = p + 1, *end = name + strcspn(name, "/");
+                matcher_step(&m, name, end);
+                depth++;
+                if (m.next[m.count])
+                        deepest = depth;
+                p = end;
         }
+        return deepest;
+}
+
+bool pattern_match(const char *pattern, const char *path)
+{
+        return pattern_depth(pattern, true, path) == count_names(path);
 }

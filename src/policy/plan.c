@@ -96,35 +96,33 @@ static bool decide_read(const struct rules *rules, const char *path, const struc
         return best && best->kind != RULE_DENY_READ;
 }
 
+/* A draw between grants of the same place goes to the wider one: somebody asked for it. */
 static bool decide_write(const struct rules *rules, const char *path, const struct rule **ret_rule)
 {
-        const struct rule *allow = NULL;
-        int allow_depth = -1;
+        const struct rule *best = NULL;
+        int best_depth = -1;
         for (size_t i = 0; i < rules->count; i++) {
                 const struct rule *r = &rules->list[i];
-                if (r->kind == RULE_READ || r->kind == RULE_DENY_READ)
-                        continue;
-                int depth = pattern_depth(r->path, r->glob, path);
+                int depth = r->kind == RULE_DENY_READ ? -1 : pattern_depth(r->path, r->glob, path);
                 if (depth < 0)
                         continue;
                 if (r->kind == RULE_DENY_WRITE || r->kind == RULE_PROTECT) {
                         *ret_rule = r;
                         return false;
                 }
-                if (depth > allow_depth) {
-                        allow = r;
-                        allow_depth = depth;
+                if (depth > best_depth || (depth == best_depth && r->kind == RULE_WRITE)) {
+                        best = r;
+                        best_depth = depth;
                 }
         }
-        *ret_rule = allow;
-        return allow != NULL;
+        *ret_rule = best;
+        return best && best->kind != RULE_READ;
 }
 
 bool rules_decide(const struct rules *rules, const char *path, bool write, const struct rule **ret_rule)
 {
         const struct rule *rule = NULL;
         bool yes = strlen(path) <= CAP_TEXT && decide_read(rules, path, &rule);
-        /* A private directory covers what a broader rule shows in its place. */
         if (yes && write)
                 yes = decide_write(rules, path, &rule);
         if (ret_rule)

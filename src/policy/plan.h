@@ -163,8 +163,9 @@ static inline void plan_free_pointer(struct plan **p)
  * The plan's answer for one absolute, normalised path: may it be read (or written)? ret_rule, which may be NULL, gets
  * the rule that decided, or NULL when no rule speaks of the path, which means no.
  *
- * Reads: of the rules that match the path or a parent, the deepest match decides; deny wins a draw. Writes: any deny,
- * protect or (by the rule for reads) deny_read forbids; otherwise a RULE_WRITE or RULE_PRIVATE must match.
+ * Reads: of the rules that match the path or a parent, the deepest match decides; deny wins a draw. Writes: what may
+ * not be read may not be written; any deny_write or protect that matches forbids; otherwise the deepest of the read,
+ * write and private rules decides, so that a read-only place inside a writable one stays read-only.
  */
 bool rules_decide(const struct rules *rules, const char *path, bool write, const struct rule **ret_rule);
 

@@ -3,6 +3,7 @@
  * ways go through the same table of numbers, and reading refuses anything that writing would not have written.
  */
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 
 #include "policy/caps.h"
@@ -13,6 +14,23 @@
 enum { PLAN_FORMAT = 1 };
 
 /* ---- out ---- */
+
+/* Adds, or gives the whole list up: a plan that lost a rule on the way out would be another plan. */
+static void append(json_t **list, json_t *item)
+{
+        if (*list && json_array_append_new(*list, item) == 0)
+                return;
+        json_decref(*list);
+        *list = NULL;
+}
+
+static void set(json_t **object, const char *key, json_t *value)
+{
+        if (*object && json_object_set_new(*object, key, value) == 0)
+                return;
+        json_decref(*object);
+        *object = NULL;
+}
 
 static json_t *source_to_json(struct source from)
 {
@@ -32,7 +50,7 @@ static json_t *number_to_json(enum plan_number which, uint64_t number)
                 list = json_array();
                 for (size_t i = 0; row->words[i]; i++)
                         if (number & 1ULL << i)
-                                json_array_append_new(list, json_string(row->words[i]));
+                                append(&list, json_string(row->words[i]));
                 return list;
         case FORM_BOOL:
                 return json_boolean(number != 0);
@@ -52,11 +70,11 @@ static json_t *rules_to_json(const struct rules *rules)
                 const struct rule *r = &rules->list[i];
                 json_t *o = json_pack("{s:s, s:s}", "kind", rule_kind_words[r->kind], "path", r->path);
                 if (r->glob)
-                        json_object_set_new(o, "glob", json_true());
+                        set(&o, "glob", json_true());
                 if (r->set)
-                        json_object_set_new(o, "set", json_string(r->set));
-                json_object_set_new(o, "source", source_to_json(r->from));
-                json_array_append_new(list, o);
+                        set(&o, "set", json_string(r->set));
+                set(&o, "source", source_to_json(r->from));
+                append(&list, o);
         }
         return list;
 }
@@ -70,9 +88,9 @@ static json_t *hosts_to_json(const struct hosts *hosts)
                 domain_print(&h->domain, name);
                 json_t *o = json_pack("{s:b, s:s}", "allow", h->allow, "host", name);
                 if (h->set)
-                        json_object_set_new(o, "set", json_string(h->set));
-                json_object_set_new(o, "source", source_to_json(h->from));
-                json_array_append_new(list, o);
+                        set(&o, "set", json_string(h->set));
+                set(&o, "source", source_to_json(h->from));
+                append(&list, o);
         }
         return list;
 }
@@ -81,7 +99,7 @@ static json_t *env_to_json(const struct plan_env *env, size_t count)
 {
         json_t *list = json_array();
         for (size_t i = 0; i < count; i++)
-                json_array_append_new(list, json_pack("{s:s, s:s*, s:o}", "name", env[i].name, "value", env[i].value,
+                append(&list, json_pack("{s:s, s:s*, s:o}", "name", env[i].name, "value", env[i].value,
                                                       "source", source_to_json(env[i].from)));
         return list;
 }
@@ -90,7 +108,7 @@ static json_t *server_to_json(const struct plan_server *s)
 {
         json_t *command = json_array();
         for (size_t i = 0; i < s->command_count; i++)
-                json_array_append_new(command, json_string(s->command[i]));
+                append(&command, json_string(s->command[i]));
         return json_pack("{s:s, s:s, s:o, s:s*, s:o, s:b, s:b, s:b, s:o, s:o, s:o}", "name", s->name, "transport",
                          transport_words[s->transport], "command", command, "url", s->url, "env",
                          env_to_json(s->env, s->env_count), "allow_exec", s->allow_exec, "allow_fork", s->allow_fork,
@@ -103,20 +121,20 @@ json_t *plan_to_json(const struct plan *p)
         json_t *o = json_pack("{s:i, s:s, s:s}", "ringwall_plan", PLAN_FORMAT, "workspace", p->workspace, "home",
                               p->home);
         for (enum plan_number n = 0; o && n < PLAN_NUMBER_COUNT; n++)
-                json_object_set_new(o, plan_numbers[n].name,
+                set(&o, plan_numbers[n].name,
                                     json_pack("{s:o, s:o}", "value", number_to_json(n, p->number[n].number), "source",
                                               source_to_json(p->number[n].from)));
-        json_object_set_new(o, "rules", rules_to_json(&p->rules));
-        json_object_set_new(o, "hosts", hosts_to_json(&p->hosts));
-        json_object_set_new(o, "env", env_to_json(p->env, p->env_count));
+        set(&o, "rules", rules_to_json(&p->rules));
+        set(&o, "hosts", hosts_to_json(&p->hosts));
+        set(&o, "env", env_to_json(p->env, p->env_count));
         json_t *servers = json_array(), *cuts = json_array();
         for (size_t i = 0; i < p->server_count; i++)
-                json_array_append_new(servers, server_to_json(&p->servers[i]));
+                append(&servers, server_to_json(&p->servers[i]));
         for (size_t i = 0; i < p->cut_count; i++)
-                json_array_append_new(cuts, json_pack("{s:s, s:s, s:o}", "what", p->cuts[i].what, "result",
+                append(&cuts, json_pack("{s:s, s:s, s:o}", "what", p->cuts[i].what, "result",
                                                       p->cuts[i].result, "by", source_to_json(p->cuts[i].by)));
-        json_object_set_new(o, "servers", servers);
-        json_object_set_new(o, "cuts", cuts);
+        set(&o, "servers", servers);
+        set(&o, "cuts", cuts);
         return o;
 }
 
@@ -174,8 +192,11 @@ static struct source source_in(struct in *in, const json_t *o, const char *key)
                 size_t start = end;
                 while (start > 0 && name[start - 1] >= '0' && name[start - 1] <= '9')
                         start--;
-                if (start == 0 || name[start - 1] != ':' || !text_to_number(name + start, end - start, &place[1 - i]))
+                if (start == 0 || start == end || name[start - 1] != ':')
                         return from;
+                if (!text_to_number(name + start, end - start, &place[1 - i]) || place[1 - i] == 0 ||
+                    place[1 - i] > UINT_MAX)
+                        refuse(in, key);
                 end = start - 1;
         }
         name[end] = '\0';
@@ -286,6 +307,9 @@ static void env_in(struct in *in, const json_t *list, struct plan_env **env, siz
                 if (!e || in->failed)
                         return;
                 e->name = string_in(in, o, "name", true);
+                struct value unused;
+                if (strchr(e->name, '=') || key_parse_value(in->plan->arena, &keys[KEY_ENV], e->name, NULL, &unused))
+                        refuse(in, "env");
                 e->value = string_in(in, o, "value", false);
                 e->from = source_in(in, o, "source");
         }
@@ -353,8 +377,10 @@ int plan_from_json(const json_t *json, struct plan **ret, struct error *e)
                 refuse(&in, "ringwall_plan is not 1");
         plan->workspace = string_in(&in, json, "workspace", true);
         plan->home = string_in(&in, json, "home", true);
-        if (!in.failed && !is_one_spelling(&in, plan->workspace))
+        if (!in.failed && (!is_one_spelling(&in, plan->workspace) || !plan->workspace[1]))
                 refuse(&in, "workspace");
+        if (!in.failed && *plan->home && !is_one_spelling(&in, plan->home))
+                refuse(&in, "home");
         for (enum plan_number n = 0; n < PLAN_NUMBER_COUNT && !in.failed; n++) {
                 const json_t *o = json_object_get(json, plan_numbers[n].name);
                 if (!json_is_object(o))
@@ -365,6 +391,12 @@ int plan_from_json(const json_t *json, struct plan **ret, struct error *e)
         lists_in(&in, json);
         if (in.failed)
                 return -EINVAL;
+        /* Whatever was passed over or read differently shows when the plan is written again. */
+        json_t *again = plan_to_json(plan);
+        bool same = json_equal(again, json);
+        json_decref(again);
+        if (!same)
+                return error_set(e, EINVAL, "read plan", "not a plan: it says something that ringwall does not write");
         arena = NULL;
         *ret = plan;
         return 0;

@@ -35,11 +35,10 @@ static struct setting setting_here(const struct reader *r, const struct key *key
         };
 }
 
-static void report_type(struct reader *r, const struct key *key, const struct node *n)
+static void report_type(struct reader *r, const struct key *key, const struct node *n, bool entry)
 {
         CLEANUP_TEXT struct text hint = { 0 };
         char buffer[96];
-        bool entry = key->list && n->kind != NODE_SCALAR;
         text_add(&hint, key->list && !entry ? "expected a list, each entry " : "expected ");
         key_describe_value(key, &hint);
         message_error(r->settings->messages, n->from, hint.data, "%s cannot be %s", key->path,
@@ -47,15 +46,17 @@ static void report_type(struct reader *r, const struct key *key, const struct no
         r->failed = true;
 }
 
-static int read_scalar(struct reader *r, const struct key *key, const struct node *n)
+static int read_scalar(struct reader *r, const struct key *key, const struct node *n, bool entry)
 {
         /* An unquoted ~ is YAML's null and everybody else's home directory. */
         bool is_null = n->scalar == SCALAR_NULL;
         if (n->kind != NODE_SCALAR || is_null) {
-                report_type(r, key, n);
+                report_type(r, key, n, entry);
                 return 0;
         }
-        int e = settings_add(r->settings, setting_here(r, key, n), n->text);
+        struct setting in = setting_here(r, key, n);
+        in.literal = entry && key->one_or_list; /* a word of the person's, not a line to split */
+        int e = settings_add(r->settings, in, n->text);
         r->failed |= e > 0;
         return e < 0 ? e : 0;
 }
@@ -63,10 +64,10 @@ static int read_scalar(struct reader *r, const struct key *key, const struct nod
 static int read_list(struct reader *r, const struct key *key, const struct node *n)
 {
         if (n->kind == NODE_SCALAR && n->scalar != SCALAR_NULL && key->one_or_list)
-                return read_scalar(r, key, n);
+                return read_scalar(r, key, n, false);
         bool nothing = n->kind == NODE_SCALAR && n->scalar == SCALAR_NULL;
         if (n->kind != NODE_LIST && !nothing) {
-                report_type(r, key, n);
+                report_type(r, key, n, false);
                 return 0;
         }
         if (n->count == 0) {
@@ -75,7 +76,7 @@ static int read_list(struct reader *r, const struct key *key, const struct node 
                 return settings_append(r->settings, &none);
         }
         for (size_t i = 0; i < n->count; i++) {
-                int e = read_scalar(r, key, n->items[i]);
+                int e = read_scalar(r, key, n->items[i], true);
                 if (e)
                         return e;
         }
@@ -148,9 +149,11 @@ static bool enter(struct reader *r, const char *name)
 
 static bool star_name_ok(struct reader *r, const char *name, struct source place)
 {
-        if (*name && strlen(name) <= 100 && !strpbrk(name, "\n\r\t"))
+        CLEANUP_TEXT struct text visible = { 0 };
+        text_add_visible(&visible, name, strlen(name));
+        if (*name && strlen(name) <= 100 && visible.data && strcmp(visible.data, name) == 0)
                 return true;
-        message_error(r->settings->messages, place, "a name has from 1 to 100 characters and stands on one line",
+        message_error(r->settings->messages, place, "a name has from 1 to 100 bytes and no control characters",
                       "this name cannot be used");
         r->failed = true;
         return false;
@@ -180,7 +183,7 @@ static int read_node(struct reader *r, const struct node *n)
         const struct key *key = key_find(r->path);
         bool nothing = n->kind == NODE_SCALAR && n->scalar == SCALAR_NULL;
         if (key && key->kind != VALUE_MAP)
-                return key->list ? read_list(r, key, n) : read_scalar(r, key, n);
+                return key->list ? read_list(r, key, n) : read_scalar(r, key, n, false);
         if (n->kind != NODE_MAP && !nothing) {
                 char buffer[96];
                 message_error(r->settings->messages, n->from, "expected a map of keys", "%s cannot be %s",

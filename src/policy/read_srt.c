@@ -117,10 +117,13 @@ static int add(struct srt_reader *r, const struct srt_row *row, const struct nod
         struct setting in = { .key = row->key, .base = r->base, .from = n->from };
         if (row->kind == SRT_READ_GRANTS) {
                 /* No suffix is read here: in srt's language /a:rw is a name. */
-                int e = settings_add_grant(r->settings, ACCESS_READ, text, n->from.name, r->base);
-                if (e == 0)
-                        r->settings->list[r->settings->count - 1].from = n->from;
-                return e;
+                in.literal = true;
+                in.number = ACCESS_READ;
+                in.text = text;
+                if (*text)
+                        return settings_append(r->settings, &in);
+                message_error(r->settings->messages, n->from, "name a file or a directory", "the path is empty");
+                return 1;
         }
         /* Signs belong to the native language; here they begin a name. */
         if (*text == '+' || *text == '-') {
@@ -268,7 +271,9 @@ int settings_read_srt(struct settings *s, const char *name, const char *text, si
 bool settings_is_srt(const char *text, size_t length)
 {
         CLEANUP_JSON json_t *root = NULL;
-        size_t blank = strspn(text, " \t\r\n");
+        size_t blank = 0;
+        while (blank < length && strchr(" \t\r\n", text[blank]) && text[blank])
+                blank++;
         if (blank == length || text[blank] != '{' || length > CAP_FILE_BYTES ||
              json_parse_bounded(text, length, CAP_FILE_BYTES, CAP_DEPTH, &root, NULL, NULL, NULL) < 0)
                 return false;

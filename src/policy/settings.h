@@ -20,7 +20,7 @@ struct setting {
         enum key_id key;
         enum sign sign;
         bool empty;         /* the list was given and has no entry */
-        bool literal;       /* a path as the system spells it: no variables, no escapes */
+        bool literal;       /* taken as it is: a path without variables or escapes, a word that is not split */
         const char *text;   /* as written, without sign and :ro */
         uint64_t number;
         struct domain domain; /* hosts only */

@@ -233,9 +233,12 @@ static int on_event(struct loader *l, const yaml_event_t *event)
 }
 
 /* A tab used for indentation is the commonest mistake and libyaml's sentence about it is the least helpful. */
-static void report_syntax(struct loader *l, const yaml_parser_t *parser)
+static void report_syntax(struct loader *l, const yaml_parser_t *parser, const char *text, size_t length)
 {
         struct source from = place(l, parser->problem_mark);
+        /* The reader, which sees characters that YAML has no use for, knows an offset and no mark. */
+        if (parser->error == YAML_READER_ERROR)
+                from = node_place(l->name, text, parser->problem_offset < length ? parser->problem_offset : length);
         const char *problem = parser->problem ? parser->problem : "the text cannot be read";
         if (strstr(problem, "cannot start any token"))
                 message_error(l->m, from, "tabs cannot indent YAML, and a value that starts with @, ` or % needs quotes",
@@ -260,7 +263,7 @@ static int load(struct loader *l, const char *text, size_t length)
                 if (!yaml_parser_parse(&parser, &event)) {
                         r = parser.error == YAML_MEMORY_ERROR ? -ENOMEM : STOP;
                         if (r == STOP)
-                                report_syntax(l, &parser);
+                                report_syntax(l, &parser, text, length);
                         break;
                 }
                 r = on_event(l, &event);
@@ -271,10 +274,30 @@ static int load(struct loader *l, const char *text, size_t length)
         return r;
 }
 
+/* Nothing in a policy needs them, and libyaml takes quadratic time for a long list of %TAG. */
+static int refuse_directives(const char *name, const char *text, size_t length, struct messages *m)
+{
+        for (size_t i = 0; i < length; i++)
+                if (text[i] == '%' && (i == 0 || text[i - 1] == '\n')) {
+                        message_error(m, node_place(name, text, i), "leave the line out",
+                                      "directives (lines that begin with %%) are not used in a policy");
+                        return STOP;
+                }
+        return 0;
+}
+
 int node_from_yaml(struct arena *a, const char *name, const char *text, size_t length, struct messages *m,
                    struct node **ret)
 {
         int r = node_check_text(name, text, length, m);
+        if (r)
+                return r;
+        /* Some editors begin a file with a byte order mark, which would move its first line one column in. */
+        if (length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) {
+                text += 3;
+                length -= 3;
+        }
+        r = refuse_directives(name, text, length, m);
         if (r)
                 return r;
         struct loader l = { .arena = a, .name = arena_string(a, name), .m = m };

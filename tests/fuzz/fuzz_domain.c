@@ -54,7 +54,8 @@ static void check_parsed(struct arena *arena, const char *text, const struct dom
         struct domain back;
         check_canonical(d->name);
         PROMISE(!d->wildcard || strchr(d->name, '.'));
-        PROMISE(!strpbrk(text, "/@#?[] \t\r\n"));
+        for (const char *p = text; *p; p++)
+                PROMISE((unsigned char)*p >= 0x80 || isalnum((unsigned char)*p) || strchr("-_.:*", *p));
         PROMISE(d->wildcard == text_starts(text, "*."));
         domain_print(d, printed);
         PROMISE(!domain_parse(arena, printed, NULL, &back));

@@ -1,6 +1,7 @@
 /*
  * A plan from JSON that anybody may have written: it is refused with a sentence, or it is a whole plan that is written
- * and read back as the same and can be asked.
+ * and read back as the same and can be asked. A whole plan is long, so the input is also tried as changes to one: its
+ * members replace those of a plan without rules.
  */
 #include <errno.h>
 #include <string.h>
@@ -8,21 +9,49 @@
 #include "base/json.h"
 #include "fuzz.h"
 #include "plans.h"
+#include "policy/caps.h"
+#include "policy/compile.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static void check(const json_t *json)
 {
-        CLEANUP_JSON json_t *json = NULL;
         CLEANUP_PLAN struct plan *plan = NULL;
         struct error e = { 0 };
-        if (json_parse_bounded((const char *)data, size, size, JSON_DEPTH_MAX, &json, NULL, NULL, NULL) < 0)
-                return 0;
         int r = plan_from_json(json, &plan, &e);
         if (r < 0) {
                 PROMISE(!plan && r == -EINVAL && e.code == EINVAL && *e.text);
                 promise_printable(e.text);
-                return 0;
+                return;
         }
         PROMISE(r == 0 && plan);
         plan_check(plan);
+}
+
+/* What an empty policy compiles to, without its rules. Made once. */
+static json_t *empty_plan(void)
+{
+        static json_t *kept;
+        if (kept)
+                return kept;
+        CLEANUP_ARENA struct arena *arena = arena_new(CAP_ARENA_BYTES);
+        CLEANUP_MESSAGES struct messages *m = messages_new();
+        CLEANUP_PLAN struct plan *plan = NULL;
+        struct settings s;
+        settings_init(&s, arena, m, NULL);
+        PROMISE(policy_compile(&s, NULL, 0, &fuzz_facts, m, &plan) == 0);
+        kept = plan_to_json(plan);
+        PROMISE(kept && json_object_set_new(kept, "rules", json_array()) == 0);
+        check(kept);
+        return kept;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+        CLEANUP_JSON json_t *json = NULL;
+        if (json_parse_bounded((const char *)data, size, size, JSON_DEPTH_MAX, &json, NULL, NULL, NULL) < 0)
+                return 0;
+        check(json);
+        CLEANUP_JSON json_t *changed = json_copy(empty_plan());
+        if (json_is_object(json) && json_object_update(changed, json) == 0)
+                check(changed);
         return 0;
 }

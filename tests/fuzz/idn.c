@@ -1,15 +1,17 @@
 /* See idn.h. */
 #include "idn.h"
 
-#include <idn2.h>
-#include <stdio.h>
-
-#include "base/memory.h"
+#include "box/facts.h"
+#include "fuzz.h"
 
 bool idn_to_ascii(const char *name, char *ret, size_t size)
 {
-        CLEANUP_FREE char *ascii = NULL;
-        if (idn2_to_ascii_8z(name, &ascii, IDN2_NFC_INPUT | IDN2_NONTRANSITIONAL | IDN2_USE_STD3_ASCII_RULES) != IDN2_OK)
-                return false;
-        return (size_t)snprintf(ret, size, "%s", ascii) < size;
+        static domain_to_ascii *program;
+        if (!program) {
+                CLEANUP_ARENA struct arena *a = arena_new(1 << 20);
+                struct facts facts;
+                PROMISE(facts_gather(a, &facts, NULL) == 0);
+                program = facts.to_ascii;
+        }
+        return program(name, ret, size);
 }

@@ -1,4 +1,4 @@
-/* Host names beyond ASCII for targets that need them: libidn2 with the flags that the program itself uses. */
+/* Host names beyond ASCII, turned into their network form as the program itself does it. */
 #ifndef RINGWALL_FUZZ_IDN_H
 #define RINGWALL_FUZZ_IDN_H
 

@@ -43,7 +43,7 @@ static void test_sizes_as_people_write_them(void **state)
                 { "3TiB", 3 * 1024 * GIB },  { "3tb", 3000000000000 },    { "10 bytes", 10 },
                 { "10B", 10 },               { "0", 0 },                  { "0.5KiB", 512 },
                 { "1.1GiB", 1181116006 },    { "0.000000001GB", 1 },      { "18446744073709551615", UINT64_MAX },
-                { "16777215TiB", 16777215 * 1024 * GIB },
+                { "16777215TiB", 16777215ULL * 1024 * GIB },
         };
         accept(units_parse_size, rows, ARRAY_SIZE(rows));
 }

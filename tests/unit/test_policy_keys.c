@@ -1,0 +1,300 @@
+/*
+ * The tables: every key with the default and the bounds of its specification, and every entry of the managed sets. A
+ * table is data that nobody runs, so a slip in it is only found by looking at each row.
+ */
+#include "test_policy_fixture.h"
+
+#include "policy/expand.h"
+#include "policy/managed.h"
+#include "policy/modules.h"
+
+static struct arena *arena;
+
+static int setup(void **state)
+{
+        (void)state;
+        arena = arena_new(16 << 20);
+        return arena ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+        (void)state;
+        arena_free(arena);
+        return 0;
+}
+
+static const char *parse(enum key_id key, const char *text, struct value *ret)
+{
+        return key_parse_value(arena, &keys[key], text, fake_to_ascii, ret);
+}
+
+static void test_every_row_is_whole(void **state)
+{
+        (void)state;
+        for (size_t i = 0; i < KEY_COUNT; i++) {
+                const struct key *key = &keys[i];
+                assert_non_null(key->path);
+                assert_true(*key->path);
+                assert_non_null(key->help);
+                assert_true(key->help[strlen(key->help) - 1] == '.');
+                assert_int_equal(key->kind == VALUE_WORD, key->words != NULL);
+                bool quantity = key->kind >= VALUE_NUMBER && key->kind <= VALUE_DURATION;
+                assert_int_equal(quantity, key->max > 0);
+                assert_true(key->min <= key->max);
+                assert_ptr_equal(key_find(key->path), key);
+                CLEANUP_TEXT struct text described = { 0 };
+                key_describe_value(key, &described);
+                assert_true(described.length > 0);
+                for (size_t j = 0; j < i; j++)
+                        assert_string_not_equal(key->path, keys[j].path);
+        }
+        assert_null(key_find("nothing"));
+        assert_null(key_find("security"));
+        assert_null(key_find(""));
+}
+
+/* Walking the table level by level finds each row once. */
+static size_t count_rows_below(const char *prefix)
+{
+        size_t position = 0, length = 0, count = key_find(prefix) != NULL;
+        const char *name = NULL;
+        while (key_next_child(prefix, &position, &name, &length)) {
+                char child[200];
+                (void)snprintf(child, sizeof child, "%s%s%.*s", prefix, *prefix ? "." : "", (int)length, name);
+                count += count_rows_below(child);
+        }
+        return count;
+}
+
+static void test_the_walk_reaches_every_row_once(void **state)
+{
+        (void)state;
+        assert_int_equal(count_rows_below(""), KEY_COUNT);
+        assert_int_equal(count_rows_below("mode"), 1);
+        assert_int_equal(count_rows_below("secur"), 0); /* a prefix ends at a dot */
+}
+
+/* What the specification says of each key that has a default or bounds. */
+static const struct {
+        enum key_id key;
+        const char *path, *fallback, *below, *low, *high, *above;
+} specified[] = {
+        { KEY_POOL_SIZE, "security.sandbox.pool_size", "2", "0", "1", "32", "33" },
+        { KEY_POOL_MAX, "security.sandbox.pool_max", "8", "0", "1", "64", "65" },
+        { KEY_SESSION_TIMEOUT, "security.sandbox.session_timeout", "3600", "59", "60", "86400", NULL },
+        { KEY_IDLE_TIMEOUT, "security.sandbox.idle_timeout", "300", "29", "30", "86400", NULL },
+        { KEY_SNAPSHOT, "security.sandbox.workspace_snapshot", "false", NULL, "true", "false", "maybe" },
+        { KEY_AUDIT, "security.sandbox.audit", "false", NULL, "true", "false", "yes" },
+        { KEY_MODE, "mode", "accept-edits", NULL, "accept-edits", "auto", "Auto" },
+        { KEY_READ, "filesystem.read", "listed", NULL, "listed", "broad", "everything" },
+        { KEY_BEST_EFFORT, "best_effort", "false", NULL, "true", "false", "1" },
+        { KEY_LEVEL, "security.sandbox.level", NULL, "on", "off", "maximum", "max" },
+        { KEY_NAMESPACES, "security.sandbox.namespaces", NULL, "User", "user", "mount", "time" },
+        { KEY_PROCESSES, "security.sandbox.resources.processes", NULL, "0", "1", "20", "-1" },
+        { KEY_MEMORY, "security.sandbox.resources.memory", NULL, "0", "512MB", "1.5GiB", "much" },
+        { KEY_CPU, "security.sandbox.resources.cpu", NULL, "0", "2", "2 cores", "-2" },
+        { KEY_WORKDIR, "runtime.workdir", NULL, "", "./project", "/srv", NULL },
+        { KEY_ALLOW_PATHS, "security.sandbox.allow_paths", NULL, "", "/data/models", "~/datasets:rw", ":rw" },
+        { KEY_SERVER_TRANSPORT, "tools.modules.mcp.config.servers.*.transport", "stdio", NULL, "sse", "http", "https" },
+        { KEY_ENV, "runtime.env", NULL, "1A", "A", "_A1=any thing=", "A B=c" },
+};
+
+static void test_defaults_and_bounds_are_those_of_the_specification(void **state)
+{
+        (void)state;
+        for (size_t i = 0; i < ARRAY_SIZE(specified); i++) {
+                const struct key *key = &keys[specified[i].key];
+                const char *good[] = { specified[i].fallback, specified[i].low, specified[i].high };
+                const char *bad[] = { specified[i].below, specified[i].above };
+                struct value v;
+                assert_string_equal(key->path, specified[i].path);
+                if (specified[i].fallback)
+                        assert_string_equal(key->fallback, specified[i].fallback);
+                for (size_t j = 0; j < ARRAY_SIZE(good); j++)
+                        if (good[j] && parse(specified[i].key, good[j], &v))
+                                fail_msg("%s: '%s' is refused", key->path, good[j]);
+                for (size_t j = 0; j < ARRAY_SIZE(bad); j++)
+                        if (bad[j] && !parse(specified[i].key, bad[j], &v))
+                                fail_msg("%s: '%s' is accepted", key->path, bad[j]);
+        }
+}
+
+static void test_numbers_are_plain_digits(void **state)
+{
+        (void)state;
+        static const char *const bad[] = { "", " 4", "4 ", "+4", "-4", "4.0", "0x4", "4e0", "four", "4\n", "٤", "0b11",
+                                           "18446744073709551617", "99999999999999999999999" };
+        struct value v;
+        for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+                if (!parse(KEY_POOL_SIZE, bad[i], &v))
+                        fail_msg("'%s' is taken for %llu", bad[i], (unsigned long long)v.number);
+}
+
+/* The suffix comes off whole or not at all. */
+static void test_a_suffix_never_takes_letters_of_the_path(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *text, *path;
+                enum access access;
+        } rows[] = {
+                { "/data/repo", "/data/repo", ACCESS_READ },       { "/data/repo:ro", "/data/repo", ACCESS_READ },
+                { "/data/repo:rw", "/data/repo", ACCESS_WRITE },   { "/data/macro", "/data/macro", ACCESS_READ },
+                { "/data/ro", "/data/ro", ACCESS_READ },           { "/data/:ro", "/data/", ACCESS_READ },
+                { "/data/o:ro", "/data/o", ACCESS_READ },          { "/data/r:rw", "/data/r", ACCESS_WRITE },
+                { "/data/ro:ro", "/data/ro", ACCESS_READ },        { "/data:ro:rw", "/data:ro", ACCESS_WRITE },
+                { "/data:rw:ro", "/data:rw", ACCESS_READ },        { "/a:b", "/a:b", ACCESS_READ },
+                { "~:rw", "~", ACCESS_WRITE },                     { "ro", "ro", ACCESS_READ },
+                { "/:ro", "/", ACCESS_READ },                      { "/ro:", "/ro:", ACCESS_READ },
+        };
+        for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+                struct value v;
+                const char *wrong = parse(KEY_ALLOW_PATHS, rows[i].text, &v);
+                if (wrong)
+                        fail_msg("%s: %s", rows[i].text, wrong);
+                assert_int_equal(v.length, strlen(rows[i].path));
+                assert_memory_equal(v.text, rows[i].path, v.length);
+                assert_int_equal(v.number, rows[i].access);
+                assert_null(parse(KEY_MODULE_FILESYSTEM_PATHS, rows[i].text, &v));
+                bool suffix = strlen(rows[i].path) < strlen(rows[i].text);
+                assert_int_equal(v.number, suffix ? rows[i].access : ACCESS_WRITE); /* a module's path is writable */
+        }
+}
+
+static void test_words_are_unique_and_spelt_exactly(void **state)
+{
+        (void)state;
+        static const char *const *const lists[] = { level_words, namespace_words, read_words, workspace_words, mode_words,
+                                                    transport_words, permission_words };
+        for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
+                for (int j = 0; lists[i][j]; j++) {
+                        assert_int_equal(key_word_index(lists[i], lists[i][j]), j);
+                        assert_true(strspn(lists[i][j], "abcdefghijklmnopqrstuvwxyz.*-_") == strlen(lists[i][j]));
+                }
+        static const char *const specified_words[] = { "fs.read", "fs.list", "fs.write", "fs.delete", "fs.*", "process.exec",
+                "process.spawn_daemon", "process.*", "net.http", "net.socket", "net.listen", "net.*" };
+        for (size_t i = 0; i < ARRAY_SIZE(specified_words); i++)
+                assert_true(key_word_index(permission_words, specified_words[i]) >= 0);
+        assert_int_equal(key_word_index(permission_words, "*"), -1);
+        assert_int_equal(key_word_index(permission_words, "fs"), -1);
+        assert_int_equal(key_word_index(level_words, ""), -1);
+        assert_int_equal(key_word_index(level_words, "standard"), LEVEL_STANDARD);
+        assert_int_equal(key_word_index(level_words, "maximum"), LEVEL_MAXIMUM);
+}
+
+static void test_a_wildcard_permission_is_the_sum_of_its_kind(void **state)
+{
+        (void)state;
+        static const char *const kinds[] = { "fs.", "process.", "net." };
+        for (size_t k = 0; k < ARRAY_SIZE(kinds); k++) {
+                unsigned sum = 0, sum_of_server = 0, star = 0, star_of_server = 0;
+                for (size_t i = 0; permission_words[i]; i++) {
+                        if (!text_starts(permission_words[i], kinds[k]))
+                                continue;
+                        bool is_star = strchr(permission_words[i], '*') != NULL;
+                        *(is_star ? &star : &sum) |= permissions[i].granted;
+                        *(is_star ? &star_of_server : &sum_of_server) |= permissions[i].of_server;
+                }
+                assert_int_equal(star, sum);
+                assert_int_equal(star_of_server, sum_of_server);
+        }
+}
+
+static const struct managed_set *const sets[] = { &sensitive_set, &protected_set, &dev_network_set };
+
+static void test_managed_names_mean_one_thing(void **state)
+{
+        (void)state;
+        for (size_t s = 0; s < ARRAY_SIZE(sets); s++) {
+                const struct managed_set *set = sets[s];
+                assert_ptr_equal(managed_set_of(set->key), set);
+                for (size_t i = 0; i < set->count; i++) {
+                        const struct managed_entry *e = &set->entries[i];
+                        assert_string_not_equal(e->group, set->name);
+                        assert_true(managed_names_entry(set, e, set->name));
+                        assert_true(managed_names_entry(set, e, e->group));
+                        /* {writable} is the table's own word; a person writes what comes behind it. */
+                        const char *own = text_starts(e->entry, "{writable}/") ? e->entry + strlen("{writable}/") : e->entry;
+                        assert_true(managed_names_entry(set, e, own));
+                        assert_false(managed_names_entry(set, e, ""));
+                        assert_false(managed_names_entry(set, e, "x"));
+                        for (size_t j = 0; j < set->count; j++) {
+                                assert_string_not_equal(set->entries[j].entry, e->group);
+                                assert_true(i == j || strcmp(set->entries[j].entry, e->entry) != 0);
+                        }
+                }
+        }
+        assert_null(managed_set_of(KEY_DENY_WRITE));
+}
+
+static void test_every_managed_path_expands_and_every_managed_host_parses(void **state)
+{
+        (void)state;
+        const struct expand_names names = { .workspace = WORK, .home = HOME, .user_data = "/data" };
+        for (size_t s = 0; s < ARRAY_SIZE(sets); s++)
+                for (size_t i = 0; i < sets[s]->count; i++) {
+                        const char *entry = sets[s]->entries[i].entry;
+                        struct domain d;
+                        if (sets[s] == &dev_network_set) {
+                                assert_null(domain_parse(arena, entry, NULL, &d));
+                                continue;
+                        }
+                        if (pattern_check(entry))
+                                fail_msg("%s: %s", entry, pattern_check(entry));
+                        /* {writable} stands for a directory that the compiler puts in front. */
+                        const char *text = text_starts(entry, "{writable}/") ? entry + strlen("{writable}") : entry;
+                        struct expanded e = expand_path(arena, &names, NULL, text, true, false);
+                        if (!e.path)
+                                fail_msg("%s: %s", entry, e.wrong);
+                        assert_string_equal(pattern_normalise(arena, e.path), e.path);
+                }
+}
+
+static void assert_listed(const struct managed_set *set, const char *name)
+{
+        for (size_t i = 0; i < set->count; i++)
+                if (managed_names_entry(set, &set->entries[i], name))
+                        return;
+        fail_msg("the set %s lacks %s", set->name, name);
+}
+
+static void test_the_sets_hold_what_the_specification_lists(void **state)
+{
+        (void)state;
+        static const char *const sensitive[] = { "~/.ssh", "~/.aws", "~/.gnupg", "~/.docker/config.json", "~/.kube",
+                "~/.config/gh", "~/.config/gcloud", "~/.netrc", "~/.npmrc", "~/.pypirc", "~/.cargo/credentials",
+                "~/.cargo/credentials.toml", "{user-data}" };
+        static const char *const protected[] = { ".git/hooks", ".git/config", ".svn", ".gitconfig", ".gitmodules",
+                ".gitattributes", ".bashrc", ".bash_profile", ".zshrc", ".zprofile", ".zshenv", ".profile", ".envrc", ".npmrc",
+                ".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs", "package-lock.json", "pnpm-lock.yaml", "yarn.lock", "bun.lockb",
+                ".mcp.json", ".claude.json", ".ripgreprc", ".vscode", ".idea", ".claude/commands", ".claude/agents",
+                "~/.profile", "~/.bash_profile", "~/.bash_login", "~/.bashrc", "~/.zprofile", "~/.zshenv", "~/.zshrc",
+                "~/.config/fish/config.fish" };
+        static const char *const network[] = { "npm", "yarn", "pypi", "crates", "go", "deno", "jsr", "github", "gitlab",
+                                               "bitbucket" };
+        for (size_t i = 0; i < ARRAY_SIZE(sensitive); i++)
+                assert_listed(&sensitive_set, sensitive[i]);
+        for (size_t i = 0; i < ARRAY_SIZE(protected); i++)
+                assert_listed(&protected_set, protected[i]);
+        for (size_t i = 0; i < ARRAY_SIZE(network); i++)
+                assert_listed(&dev_network_set, network[i]);
+        assert_true(sensitive_set.by_default && protected_set.by_default && !dev_network_set.by_default);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_every_row_is_whole),
+                cmocka_unit_test(test_the_walk_reaches_every_row_once),
+                cmocka_unit_test(test_defaults_and_bounds_are_those_of_the_specification),
+                cmocka_unit_test(test_numbers_are_plain_digits),
+                cmocka_unit_test(test_a_suffix_never_takes_letters_of_the_path),
+                cmocka_unit_test(test_words_are_unique_and_spelt_exactly),
+                cmocka_unit_test(test_a_wildcard_permission_is_the_sum_of_its_kind),
+                cmocka_unit_test(test_managed_names_mean_one_thing),
+                cmocka_unit_test(test_every_managed_path_expands_and_every_managed_host_parses),
+                cmocka_unit_test(test_the_sets_hold_what_the_specification_lists),
+        };
+        return cmocka_run_group_tests(tests, setup, teardown);
+}

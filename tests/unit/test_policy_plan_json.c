@@ -1,0 +1,227 @@
+/*
+ * A plan as JSON is what one program hands to another. Reading it gives the same plan, and refuses whatever writing
+ * would not have written: a rule that is lost or changed on the way is a hole in the wall.
+ */
+#include "test_policy_fixture.h"
+
+static const char *const policies[] = {
+        "",
+        "{mode: auto, best_effort: true, filesystem: {read: broad, deny_read: ['/srv/**/x?', -ssh], protect: ['é']}}",
+        "security: {sandbox: {level: off}}",
+        "security: {sandbox: {level: maximum, workspace_snapshot: true, audit: true, resources: {memory: 1.5GiB, cpu: 0.5}, "
+        "allow_paths: ['~/a:rw', '/with space', '/q\\*']}}",
+        "{network: {allowed_domains: [+dev-network, '*.a.org:8443', bücher.example], denied_domains: [b.org]}, "
+        "runtime: {timeout: 1h, env: [A, 'B=\"\\u0001é\"']}}",
+        "tools: {modules: {shell: , mcp: {config: {servers: {\"s: '1'\": {command: [a, b c], args: [''], env: {K: v}, sandbox: "
+        "{permissions: ['process.*', 'fs.*', 'net.*'], paths: {read: [/r], write: [/w]}, allowed_hosts: [h.org]}}, t: {transport: "
+        "http, url: 'https://u', sandbox: {permissions: [net.http]}}}}}}}",
+};
+
+static json_t *read_back(const json_t *json)
+{
+        CLEANUP_PLAN struct plan *plan = NULL;
+        struct error e = { 0 };
+        if (plan_from_json(json, &plan, &e) != 0) {
+                assert_true(e.text[0]);
+                assert_int_equal(e.code, EINVAL);
+                assert_null(plan);
+                return NULL;
+        }
+        return plan_to_json(plan);
+}
+
+static void test_a_plan_reads_back_as_the_same_plan(void **state)
+{
+        (void)state;
+        for (size_t i = 0; i < ARRAY_SIZE(policies); i++)
+                for (size_t with = 0; with < 2; with++) {
+                        WORLD w = world_new();
+                        world_read(&w, policies[i]);
+                        if (with)
+                                world_ceiling(&w, "{security: {sandbox: {level: strict, allow_paths: [/r], resources: {processes: 5}}}, "
+                                                  "network: {allowed_domains: [h.org]}, filesystem: {deny_read: [/x]}}");
+                        if (!world_compile(&w))
+                                fail_msg("%s", w.said.data);
+                        CLEANUP_FREE char *text = plan_text(w.plan);
+                        CLEANUP_JSON json_t *json = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+                        assert_non_null(json);
+                        CLEANUP_PLAN struct plan *again = NULL;
+                        struct error e = { 0 };
+                        if (plan_from_json(json, &again, &e))
+                                fail_msg("%s: %s", policies[i], e.text);
+                        CLEANUP_FREE char *second = plan_text(again);
+                        assert_string_equal(text, second);
+                        assert_int_equal(w.plan->cut_count, again->cut_count);
+                        assert_int_equal(w.plan->rules.count, again->rules.count);
+                }
+}
+
+/* Follows "rules.0.path"; the last name is given back. */
+static json_t *find_parent(json_t *json, const char *path, char last[40])
+{
+        for (;;) {
+                size_t n = strcspn(path, ".");
+                (void)snprintf(last, 40, "%.*s", (int)n, path);
+                if (!path[n])
+                        return json;
+                json = json_is_array(json) ? json_array_get(json, (size_t)strtoul(last, NULL, 10))
+                                           : json_object_get(json, last);
+                assert_non_null(json);
+                path += n + 1;
+        }
+}
+
+static void change(json_t *json, const char *path, const char *value)
+{
+        char last[40];
+        json_t *parent = find_parent(json, path, last);
+        json_t *new = value ? json_loads(value, JSON_DECODE_ANY, NULL) : NULL;
+        assert_true(!value || new);
+        if (json_is_array(parent))
+                assert_int_equal(json_array_set_new(parent, (size_t)strtoul(last, NULL, 10), new), 0);
+        else if (new)
+                assert_int_equal(json_object_set_new(parent, last, new), 0);
+        else
+                assert_int_equal(json_object_del(parent, last), 0);
+}
+
+static const struct {
+        const char *path, *value; /* NULL: the member is gone */
+} hostile[] = {
+        { "ringwall_plan", "2" }, { "ringwall_plan", "\"1\"" }, { "ringwall_plan", "true" }, { "ringwall_plan", "1.0" },
+        { "workspace", NULL }, { "workspace", "\"\"" }, { "workspace", "\"relative\"" }, { "workspace", "\"/a/../b\"" },
+        { "workspace", "\"/a/\"" }, { "workspace", "\"/\"" }, { "workspace", "1" }, { "home", NULL }, { "home", "\"relative\"" },
+        { "home", "\"/a//b\"" }, { "level", "\"strict\"" }, { "level.value", "\"off!\"" }, { "level.value", "2" },
+        { "level.source", NULL }, { "level.source", "7" }, { "level.extra", "1" }, { "namespaces.value", "\"user\"" },
+        { "namespaces.value", "[\"time\"]" }, { "namespaces.value", "[1]" }, { "namespaces.value", "[\"pid\", \"user\"]" },
+        { "namespaces.value", "[\"user\", \"user\"]" }, { "audit.value", "1" }, { "audit.value", "null" },
+        { "pool_size.value", "-1" }, { "pool_size.value", "1.5" }, { "pool_size.value", "\"2\"" }, { "memory.value", "-1" },
+        { "rules", NULL }, { "rules", "{}" }, { "rules", "null" }, { "rules.0", "null" }, { "rules.0", "[]" }, { "rules.0", "{}" },
+        { "rules.0.kind", "\"write-all\"" }, { "rules.0.kind", "0" }, { "rules.0.kind", NULL }, { "rules.0.path", NULL },
+        { "rules.0.path", "\"\"" }, { "rules.0.path", "\"usr\"" }, { "rules.0.path", "\"/usr/\"" }, { "rules.0.path", "\"/a/../b\"" },
+        { "rules.0.path", "\"/a/./b\"" }, { "rules.0.path", "\"//a\"" }, { "rules.0.glob", "true" }, { "rules.0.glob", "\"yes\"" },
+        { "rules.0.globb", "true" }, { "rules.0.source", NULL }, { "rules.0.source", "{}" }, { "rules.0.set", "1" },
+        { "rules.0.source", "\"x:4294967296:1\"" }, { "rules.0.source", "\"x:007:1\"" }, { "rules.0.source", "\"x:1:99999999999\"" },
+        { "hosts", "{}" }, { "hosts.0.host", "\"*\"" }, { "hosts.0.host", "\"*.com\"" }, { "hosts.0.host", "\"A.org\"" },
+        { "hosts.0.host", "\"a.org.\"" }, { "hosts.0.host", "\"127.0.0.1\"" }, { "hosts.0.host", "\"b\\u00fccher.example\"" },
+        { "hosts.0.allow", "1" }, { "hosts.0.allow", NULL }, { "hosts.0.port", "1" }, { "env", "{}" }, { "env.0.name", "\"\"" },
+        { "env.0.name", "\"A=B\"" }, { "env.0.name", "\"1A\"" }, { "env.0.value", "null" }, { "env.0.value", "1" },
+        { "servers", "{}" }, { "servers.0.command", "\"a\"" }, { "servers.0.command", NULL }, { "servers.0.command", "[1]" },
+        { "servers.0.transport", "\"tcp\"" }, { "servers.0.allow_exec", "1" }, { "servers.0.allow_network", NULL },
+        { "servers.0.rules", NULL }, { "servers.0.rules.0.path", "\"x\"" }, { "servers.0.hosts", "null" }, { "servers.0.url", "1" },
+        { "servers.0.env.0.name", "\"\"" }, { "servers.0.source", NULL }, { "servers.0.extra", "1" }, { "cuts", NULL }, { "cuts", "1" },
+        { "unknown", "1" }, { "read.value", "\"all\"" }, { "workspace_access.value", "null" },
+};
+
+static struct world rich_world(void)
+{
+        struct world w = world_new();
+        world_read(&w, "{network: {allowed_domains: [a.org, '*.b.org']}, tools: {modules: {mcp: {config: {servers: {s: {command: x, "
+                       "env: {K: v}, sandbox: {permissions: [process.exec]}}}}}}}, filesystem: {deny_read: ['/srv/*']}}");
+        world_ceiling(&w, "security: {sandbox: {pool_size: 1}}");
+        assert_true(world_compile(&w));
+        return w;
+}
+
+static void test_what_no_compiler_wrote_is_refused(void **state)
+{
+        (void)state;
+        WORLD w = rich_world();
+        size_t accepted = 0;
+        for (size_t i = 0; i < ARRAY_SIZE(hostile); i++) {
+                CLEANUP_JSON json_t *json = plan_to_json(w.plan);
+                change(json, hostile[i].path, hostile[i].value);
+                CLEANUP_JSON json_t *again = read_back(json);
+                if (again) {
+                        print_error("accepted: %s = %s\n", hostile[i].path, hostile[i].value ? hostile[i].value : "(gone)");
+                        accepted++;
+                }
+        }
+        assert_int_equal(accepted, 0);
+}
+
+static void test_things_that_are_no_object_are_refused(void **state)
+{
+        (void)state;
+        static const char *const texts[] = { "[]", "{}", "null", "1", "\"x\"", "true", "{\"ringwall_plan\": 1}" };
+        assert_null(read_back(NULL));
+        for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+                CLEANUP_JSON json_t *json = json_loads(texts[i], JSON_DECODE_ANY, NULL);
+                assert_null(read_back(json));
+        }
+}
+
+static void test_every_member_is_needed(void **state)
+{
+        (void)state;
+        WORLD w = rich_world();
+        CLEANUP_JSON json_t *whole = plan_to_json(w.plan);
+        const char *key = NULL;
+        json_t *value = NULL;
+        json_object_foreach(whole, key, value) {
+                CLEANUP_JSON json_t *less = json_copy(whole);
+                json_object_del(less, key);
+                if (read_back(less))
+                        fail_msg("a plan without %s was accepted", key);
+        }
+}
+
+/* A random value at a random place: refused, or read as exactly what it says. */
+static void spoil(json_t *json, unsigned long long *seed)
+{
+        static const char *const values[] = { "null", "true", "0", "-1", "1e9", "\"\"", "\"/\"", "\"/a/..\"", "\"*.com\"", "[]", "{}",
+                "[[]]", "\"read\"", "\"deny_read\"", "\"x:1:1\"", "\"user\"", "99999999999", "\"/srv/*\"", "false", "\"a.org\"" };
+        for (;;) {
+                size_t size = json_is_array(json) ? json_array_size(json) : json_object_size(json);
+                if (size == 0)
+                        return;
+                size_t at = dice(seed, size);
+                void *iter = json_is_object(json) ? json_object_iter(json) : NULL;
+                for (size_t i = 0; iter && i < at; i++)
+                        iter = json_object_iter_next(json, iter);
+                json_t *child = iter ? json_object_iter_value(iter) : json_array_get(json, at);
+                bool deeper = (json_is_array(child) || json_is_object(child)) && dice(seed, 8);
+                if (deeper) {
+                        json = child;
+                        continue;
+                }
+                json_t *new = json_loads(values[dice(seed, ARRAY_SIZE(values))], JSON_DECODE_ANY, NULL);
+                if (iter)
+                        json_object_iter_set_new(json, iter, new);
+                else
+                        json_array_set_new(json, at, new);
+                return;
+        }
+}
+
+static void test_a_spoilt_plan_is_refused_or_means_what_it_says(void **state)
+{
+        (void)state;
+        WORLD w = rich_world();
+        unsigned long long seed = 4711;
+        size_t refused = 0;
+        CLEANUP_JSON json_t *whole = plan_to_json(w.plan);
+        for (size_t i = 0; i < 4000; i++) {
+                CLEANUP_JSON json_t *json = json_deep_copy(whole);
+                spoil(json, &seed);
+                CLEANUP_JSON json_t *again = read_back(json);
+                refused += !again;
+                if (again && !json_equal(json, again)) {
+                        CLEANUP_FREE char *text = json_dumps(json, JSON_INDENT(1));
+                        fail_msg("read as something else: %.3000s", text);
+                }
+        }
+        assert_true(refused > 2000);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_a_plan_reads_back_as_the_same_plan),
+                cmocka_unit_test(test_what_no_compiler_wrote_is_refused),
+                cmocka_unit_test(test_things_that_are_no_object_are_refused),
+                cmocka_unit_test(test_every_member_is_needed),
+                cmocka_unit_test(test_a_spoilt_plan_is_refused_or_means_what_it_says),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
