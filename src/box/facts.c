@@ -14,9 +14,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "policy/pattern.h"
 
-/* The soname is the ABI that the header was written for. The library stays loaded: unloading it gains nothing. */
+/*
+ * Without IDN2_USE_STD3_ASCII_RULES, which drops what it forbids instead of refusing it: domain.c checks both ways.
+ * The soname is the ABI that the header was written for. The library stays loaded: unloading it gains nothing.
+ */
 static bool idn_to_ascii(const char *name, char *ret, size_t size)
 {
         int (*to_ascii)(const char *, char **, int) = NULL;
@@ -26,15 +30,21 @@ static bool idn_to_ascii(const char *name, char *ret, size_t size)
                 return false;
         memcpy(&to_ascii, &symbol, sizeof to_ascii);
         CLEANUP_FREE char *ascii = NULL;
-        if (to_ascii(name, &ascii, IDN2_NFC_INPUT | IDN2_NONTRANSITIONAL | IDN2_USE_STD3_ASCII_RULES) != IDN2_OK)
+        if (to_ascii(name, &ascii, IDN2_NFC_INPUT | IDN2_NONTRANSITIONAL) != IDN2_OK)
                 return false;
         return (size_t)snprintf(ret, size, "%s", ascii) < size;
+}
+
+/* A plan is UTF-8 throughout, so a directory that is not cannot be part of it. */
+static bool is_text(const char *value)
+{
+        return text_utf8_valid(value, strlen(value)) == strlen(value);
 }
 
 static const char *absolute_variable(struct arena *a, const char *name)
 {
         const char *value = secure_getenv(name);
-        return value && *value == '/' ? pattern_normalise(a, value) : NULL;
+        return value && *value == '/' && is_text(value) ? pattern_normalise(a, value) : NULL;
 }
 
 static const char *home_directory(struct arena *a)
@@ -44,7 +54,8 @@ static const char *home_directory(struct arena *a)
                 return home;
         struct passwd entry, *found = NULL;
         char buffer[4096];
-        if (getpwuid_r(getuid(), &entry, buffer, sizeof buffer, &found) != 0 || !found || *found->pw_dir != '/')
+        if (getpwuid_r(getuid(), &entry, buffer, sizeof buffer, &found) != 0 || !found || *found->pw_dir != '/' ||
+            !is_text(found->pw_dir))
                 return NULL;
         return pattern_normalise(a, found->pw_dir);
 }

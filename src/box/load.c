@@ -60,6 +60,13 @@ static int remember_file(struct loader *l, const char *path)
 static int read_text(struct loader *l, const char *path, int flags, char **ret_text, size_t *ret_length)
 {
         struct error e = { 0 };
+        const char *full = absolute(l, path);
+        if (full && text_utf8_valid(full, strlen(full)) < strlen(full)) {
+                message_error(l->messages, (struct source){ .name = path }, "rename it",
+                              "a policy's name must be UTF-8, like the plan that names it");
+                l->rejected = true;
+                return -EINVAL;
+        }
         int r = fd_read_file(path, CAP_FILE_BYTES, ret_text, ret_length, &e);
         if (r == 0)
                 return 0;
@@ -144,9 +151,9 @@ static int read_all(struct loader *l, const struct load_request *request)
                 r = read_native(l, LOAD_SYSTEM_POLICY, OPTIONAL);
                 if (r == 0 && own)
                         r = read_native(l, own, OPTIONAL);
-                if (r == 0)
-                        r = read_ceiling(l, LOAD_SYSTEM_CEILING, OPTIONAL);
         }
+        if (r == 0)
+                r = read_ceiling(l, LOAD_SYSTEM_CEILING, OPTIONAL);
         for (size_t i = 0; r == 0 && i < request->count; i++)
                 if (request->items[i].kind < LOAD_FLAG)
                         r = read_item(l, &request->items[i]);

@@ -34,7 +34,7 @@ struct load_item {
 struct load_request {
         const struct load_item *items;
         size_t count;
-        bool alone; /* only the items: neither the machine's files nor the person's */
+        bool alone; /* neither the machine's policy nor the person's; the machine's ceiling holds in any case */
 };
 
 /*
