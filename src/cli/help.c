@@ -1,4 +1,5 @@
 /* `ringwall help` and `ringwall version`. */
+#include <ringwall/ringwall.h>
 #include <unistd.h>
 
 #include "cli/front.h"
@@ -24,6 +25,6 @@ int verb_version(struct options_result *r)
 {
         (void)r;
         CLEANUP_TEXT struct text t = { 0 };
-        text_add(&t, FRONT_PROGRAM " " RINGWALL_VERSION "\n");
+        text_format(&t, FRONT_PROGRAM " %s\n", ringwall_version());
         return front_print(&t, 0);
 }

@@ -32,39 +32,41 @@ static int print_messages(const struct messages *m)
         return out.length ? front_print_error(&out) : FRONT_FAILED;
 }
 
-static int check_json(const struct messages *m, const struct options_result *r, bool ok)
+/* A file's name need not be UTF-8, but JSON is. */
+static json_t *name_to_json(const char *name)
 {
-        json_t *files = json_array();
-        for (size_t i = 0; i < r->positional_count; i++)
-                json_array_append_new(files, json_pack("{s:s, s:b}", "file", r->positionals[i], "ok",
-                                                       messages_errors_in(m, r->positionals[i]) == 0));
-        return print_json("policy check", json_pack("{s:b, s:o, s:o}", "ok", ok, "files", files, "messages",
-                                                    messages_to_json(m)),
-                          ok ? 0 : FRONT_FAILED);
+        CLEANUP_TEXT struct text visible = { 0 };
+        text_add_visible(&visible, name, strlen(name));
+        return json_string(visible.data ? visible.data : "");
 }
 
 int verb_policy_check(struct options_result *r)
 {
         CLEANUP_MESSAGES struct messages *m = messages_new();
+        CLEANUP_JSON json_t *files = json_array();
         CLEANUP_TEXT struct text out = { 0 };
         bool ok = true;
-        if (!m)
+        if (!m || !files)
                 return front_complain("policy check", "no memory");
         for (size_t i = 0; i < r->positional_count; i++) {
+                const char *name = r->positionals[i];
                 struct error e = { 0 };
-                int one = load_check_file(r->positionals[i], m, &e);
+                int one = load_check_file(name, m, &e);
                 if (one < 0)
                         return front_complain("policy check", "%s", e.text);
                 ok &= one == 0;
+                json_array_append_new(files, json_pack("{s:o, s:b}", "file", name_to_json(name), "ok", one == 0));
                 if (one == 0) {
-                        text_add_visible(&out, r->positionals[i], strlen(r->positionals[i]));
+                        text_add_visible(&out, name, strlen(name));
                         text_add(&out, ": ok\n");
                 }
         }
+        int code = ok ? 0 : FRONT_FAILED;
         if (options_has(r, VERB_OPTION_JSON))
-                return check_json(m, r, ok);
+                return print_json("policy check", json_pack("{s:b, s:O, s:o}", "ok", ok, "files", files, "messages",
+                                                            messages_to_json(m)), code);
         print_messages(m);
-        return front_print(&out, ok ? 0 : FRONT_FAILED);
+        return front_print(&out, code);
 }
 
 /* A policy that lies in the workspace might have been written by the agent, so it is pointed out and not used. */

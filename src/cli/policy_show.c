@@ -136,9 +136,10 @@ static void show_env(struct show *s, const struct plan *plan)
 /* Of a server only what it declared: the defaults and denials are those of every box. */
 static void show_server(struct show *s, const struct plan_server *server)
 {
-        char title[160];
-        (void)snprintf(title, sizeof title, "MCP server %.100s", server->name);
-        heading(s, title);
+        CLEANUP_TEXT struct text title = { 0 };
+        text_add(&title, "MCP server ");
+        text_add_visible(&title, server->name, strlen(server->name));
+        heading(s, title.data ? title.data : "");
         text_format(s->out, "  over %s; exec %s, fork %s, network %s   ",
                     server->transport == TRANSPORT_STDIO ? "stdio" : server->transport == TRANSPORT_SSE ? "sse" : "http",
                     server->allow_exec ? "yes" : "no", server->allow_fork ? "yes" : "no",
