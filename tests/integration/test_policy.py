@@ -1,0 +1,763 @@
+"""ringwall policy check, show and schema as a person meets them: what is said about mistakes, how files, flags and
+ceilings become one plan, and what happens with input that nobody would write in good faith.
+"""
+import itertools
+import json
+import os
+import pty
+import re
+import resource
+import shlex
+import socket
+import stat
+import subprocess
+import time
+
+import jsonschema
+import pytest
+
+BROKEN = 125
+SECONDS = 2           # any input, however hostile
+MEMORY = 512 << 20
+RAW = re.compile(rb'[\x00-\x09\x0b-\x1f]|\xc2[\x80-\x9f]|\xe2\x80[\xaa-\xae]')
+
+
+@pytest.fixture
+def check(ringwall):
+    """Runs `policy check --json` on files; returns the answer and the exit status."""
+    def run(*files, **options):
+        result = ringwall('policy', 'check', '--json', *files, **options)
+        return json.loads(result.stdout), result.returncode
+    return run
+
+
+@pytest.fixture
+def show(ringwall):
+    """Runs `policy show --json` with flags; returns the plan."""
+    def run(*flags, **options):
+        result = ringwall('policy', 'show', '--json', *flags, **options)
+        assert result.returncode == 0, result.stderr + result.stdout
+        return json.loads(result.stdout)
+    return run
+
+
+@pytest.fixture
+def policy(workspace):
+    """Writes a policy into the workspace and returns its name."""
+    names = (f'p{i}.yaml' for i in itertools.count(1))
+
+    def write(text, name=None):
+        path = workspace / (name or next(names))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return str(path.relative_to(workspace))
+    return write
+
+
+def rules(plan, kind=None):
+    return [rule['path'] for rule in plan['rules'] if kind in (None, rule['kind'])]
+
+
+def source_of(plan, path):
+    return next(rule['source'] for rule in plan['rules'] if rule['path'] == str(path))
+
+
+def assert_tame(result):
+    """Nothing that moves a cursor or reorders the line reached the terminal."""
+    for stream in result.stdout, result.stderr:
+        found = RAW.search(stream.encode('utf-8', 'surrogateescape'))
+        assert not found, repr(stream)
+    return result
+
+
+# Mistakes.
+
+def test_a_mistake_is_shown_with_its_place_line_caret_and_way_out(ringwall, policy):
+    name = policy('mode: auto\nsecurity:\n  sandbox:\n    levl: strict\n')
+    result = ringwall('policy', 'check', name)
+    assert (result.returncode, result.stdout) == (BROKEN, '')
+    assert result.stderr == (
+        f"{name}:4:5: error: unknown key 'levl' in security.sandbox\n"
+        '     4 |     levl: strict\n'
+        '       |     ^\n'
+        "       = did you mean 'level'?\n")
+
+
+def test_all_mistakes_of_all_files_come_in_one_run(ringwall, policy):
+    first = policy('mode: fast\nfilesystem:\n  allow_write: [""]\n  deny_read: ["/a/[b"]\n'
+                   'network: {allowed_domains: ["*", "https://x.org"]}\n'
+                   'security: {sandbox: {pool_size: 33, namespaces: [time], resources: {memory: much}}}\n')
+    second, good = policy('nonsense: 1\n'), policy('mode: auto\n')
+    result = ringwall('policy', 'check', first, good, second)
+    places = re.findall(r'^(\S+?):(\d+):(\d+): error: ', result.stderr, re.M)
+    assert [(name, int(line)) for name, line, _ in places] == [
+        (first, 1), (first, 3), (first, 4), (first, 5), (first, 5), (first, 6), (first, 6), (first, 6), (second, 1)]
+    assert result.returncode == BROKEN
+    assert result.stdout == f'{good}: ok\n'
+
+
+@pytest.mark.parametrize('text, expected', [
+    ('secuirty: {}', "did you mean 'security'?"),
+    ('level: strict', 'it belongs at security.sandbox.level'),
+    ('security: {sandbox: {level: stict}}', "did you mean 'strict'?"),
+    ('security: {sandbox: {pool_size: 0}}', 'a whole number from 1 to 32'),
+    ('security: {sandbox: {pool_max: 65}}', 'a whole number from 1 to 64'),
+    ('security: {sandbox: {session_timeout: 59}}', 'at least 1m'),
+    ('security: {sandbox: {idle_timeout: 29}}', 'at least 30s'),
+    ('security: {sandbox: {allow_paths: /data}}', 'expected a list'),
+    ('tools: {modules: {mcp: {config: {servers: {github: {command: npx}}}}}}', "'github' has no sandbox block"),
+    ('filesystem: {deny_read: [-shh]}', "did you mean '-ssh'?"),
+    ('filesystem: {deny_read: ["{home}/x"]}', '{home} is not known'),
+    ('filesystem: {deny_read: ["{ad-hoc}/x"]}', 'has no value here'),
+    ('network: {allowed_domains: ["*.com"]}', 'top-level domain'),
+    ('mode: auto\nmode: auto', 'given twice'),
+    ('a: [', 'flow'),
+    ('\tmode: auto', 'tab'),
+])
+def test_what_was_expected_is_said(ringwall, policy, text, expected):
+    result = ringwall('policy', 'check', policy(text + '\n'))
+    assert result.returncode == BROKEN
+    assert expected in result.stderr
+    assert re.match(r'p1\.yaml:\d+:\d+: error: ', result.stderr)
+
+
+def test_a_mismatch_of_transport_is_a_warning(ringwall, policy):
+    name = policy('tools: {modules: {mcp: {config: {servers: {s: {command: x, sandbox: {permissions: [fs.read]}}}}}}}\n')
+    result = ringwall('policy', 'check', name)
+    assert (result.returncode, result.stdout) == (0, f'{name}: ok\n')
+    assert 'warning' in result.stderr and 'process.exec' in result.stderr
+
+
+def test_json_tells_the_same(check, policy):
+    name, good = policy('mode: fast\nlevle: 1\n'), policy('')
+    answer, status = check(name, good)
+    assert status == BROKEN
+    assert answer['ok'] is False
+    assert answer['files'] == [{'file': name, 'ok': False}, {'file': good, 'ok': True}]
+    first, second = answer['messages']
+    assert first == {'severity': 'error', 'file': name, 'line': 1, 'column': 7, 'message': first['message'],
+                     'hint': first['hint']}
+    assert 'accept-edits' in first['hint'] and 'fast' in first['message']
+    assert (second['line'], second['column']) == (2, 1)
+    assert check(good) == ({'ok': True, 'files': [{'file': good, 'ok': True}], 'messages': []}, 0)
+
+
+def test_show_tells_mistakes_in_json_too(ringwall, policy):
+    result = ringwall('policy', 'show', '--json', '--policy', policy('mode: fast\n'))
+    answer = json.loads(result.stdout)
+    assert result.returncode == BROKEN
+    assert answer['ok'] is False and answer['messages'][0]['line'] == 1
+
+
+def test_a_bad_file_behind_a_very_bad_one_is_still_bad(check, policy):
+    very_bad = policy(''.join(f'k{i}: 1\n' for i in range(60)))
+    bad = policy('nonsense: 1\n')
+    answer, status = check(very_bad, bad)
+    assert status == BROKEN
+    assert answer['files'] == [{'file': very_bad, 'ok': False}, {'file': bad, 'ok': False}]
+
+
+def test_the_same_file_twice_is_one_verdict_each(check, policy):
+    name = policy('nonsense: 1\n')
+    answer, status = check(name, name)
+    assert status == BROKEN
+    assert [file['ok'] for file in answer['files']] == [False, False]
+
+
+@pytest.mark.parametrize('shift', range(4))
+def test_messages_with_long_names_are_not_lost_in_json(check, policy, shift):
+    answer, _ = check(policy(f'{"a" * shift}{"é€" * 300}: 1\nmode: {"a" * shift}{"é€" * 300}\n'))
+    assert len(answer['messages']) == 2
+
+
+# The plan.
+
+def test_the_default_plan_says_where_each_rule_comes_from(ringwall, show, workspace, home):
+    plan = show()
+    assert plan['workspace'] == str(workspace) and plan['home'] == str(home)
+    assert str(workspace) in rules(plan, 'write')
+    assert f'{home}/.ssh' not in rules(plan, 'read')
+    assert all(rule['source'] for rule in plan['rules'])
+    assert plan['hosts'] == [] and plan['allow_network']['value'] is False
+    assert show() == plan
+    text = ringwall('policy', 'show').stdout
+    assert f'Plan for {workspace}' in text and 'no network' in text
+
+
+def test_flags_are_part_of_the_plan(show, workspace, home):
+    plan = show('--level', 'maximum', '--ro', '/data/repo', '--rw', 'out/../made', '--deny-read', 'hidden', '--deny-write',
+                '~/keep', '--allow-domain', 'Example.COM', '--allow-domain', '*.example.com:8443', '--memory', '1.5GiB', '--cpu',
+                '50%', '--processes', '7', '--timeout', '1h30m', '--env', 'A=b', '--env', 'C', '--best-effort', '--read', 'broad')
+    assert plan['level'] == {'value': 'maximum', 'source': '--level'}
+    assert source_of(plan, '/data/repo') == '--ro'
+    assert source_of(plan, workspace / 'made') == '--rw'
+    assert {str(workspace / 'hidden')} <= set(rules(plan, 'deny_read')) and f'{home}/keep' in rules(plan, 'deny_write')
+    assert [host['host'] for host in plan['hosts']] == ['example.com', '*.example.com:8443']
+    assert (plan['memory']['value'], plan['cpu']['value'], plan['processes']['value'], plan['timeout']['value']) == \
+        (1610612736, 500, 7, 5400)
+    assert [env for env in plan['env'] if env['name'] in 'AC'] == [
+        {'name': 'A', 'value': 'b', 'source': '--env'}, {'name': 'C', 'source': '--env'}]
+
+
+@pytest.mark.parametrize('flags, expected', [
+    (['--memory', 'much'], '--memory'), (['--cpu', '0'], '--cpu'), (['--allow-domain', '*'], '--allow-domain'),
+    (['--env', '=x'], '--env'), (['--deny-read', '{x}'], '--deny-read'), (['--ro', ''], '--ro'), (['--timeout', '0'], '--timeout'),
+    (['--workspace', '/'], '--workspace'), (['--workspace', 'missing'], 'missing'), (['--processes', '-1'], '--processes'),
+])
+def test_a_wrong_flag_is_named(ringwall, flags, expected):
+    result = ringwall('policy', 'show', *flags)
+    assert (result.returncode, result.stdout) == (BROKEN, '')
+    assert expected in result.stderr
+
+
+@pytest.mark.parametrize('flag', ['--ro', '--rw', '--deny-read', '--allow-domain', '--env', '--workspace', '--policy', '--settings',
+                                  '--ceiling'])
+def test_a_flag_that_is_not_utf8_is_refused_and_shown_harmlessly(ringwall, workspace, flag):
+    (workspace / 'x').mkdir()
+    value = b'x\xff\x1b[2J'
+    os.mkdir(os.fsencode(workspace) + b'/' + value)
+    result = ringwall('policy', 'show', flag, value)
+    assert result.returncode == BROKEN
+    assert_tame(result)
+
+
+def test_no_rule_is_lost_when_a_name_is_not_utf8(ringwall, workspace):
+    name = b'p\xff.yaml'
+    with open(os.fsencode(workspace) + b'/' + name, 'wb') as file:
+        file.write(b'filesystem: {deny_read: [/srv]}\n')
+    result = ringwall('policy', 'show', '--json', '--policy', name)
+    if result.returncode == 0:
+        plan = json.loads(result.stdout)
+        assert '/srv' in rules(plan, 'deny_read')
+        assert any('yaml' in path for path in rules(plan, 'protect'))
+    else:
+        assert result.returncode == BROKEN and 'UTF-8' in result.stderr + result.stdout
+    answer = ringwall('policy', 'check', '--json', name)
+    assert len(json.loads(answer.stdout)['files']) == 1
+
+
+@pytest.mark.parametrize('home_value', ['/', None, '', 'relative', '/nonexistent'])
+def test_odd_homes(show, home_value):
+    plan = show(env={'HOME': home_value})
+    assert '/' not in rules(plan)
+    assert not any('//' in path or path.endswith('/') for path in rules(plan))
+
+
+def test_a_relative_workdir_starts_from_the_file(show, policy, workspace):
+    (workspace / 'conf/project').mkdir(parents=True)
+    name = policy('runtime: {workdir: ./project}\n', 'conf/policy.yaml')
+    assert show('--policy', name)['workspace'] == f'{workspace}/conf/project'
+    assert show('--policy', name, cwd='/')['workspace'] == f'{workspace}/conf/project' if name.startswith('/') else True
+    assert show('--policy', workspace / name, cwd='/')['workspace'] == f'{workspace}/conf/project'
+    assert show('--policy', workspace / name, '--workspace', '.')['workspace'] == str(workspace)
+
+
+def test_a_missing_workdir_is_told_at_its_place(ringwall, policy):
+    result = ringwall('policy', 'show', '--policy', policy('runtime:\n  workdir: ./gone\n'))
+    assert result.returncode == BROKEN
+    assert 'p1.yaml:2:12' in result.stderr and 'gone' in result.stderr
+
+
+def test_srt_settings_are_recognised_and_can_be_named(check, show, workspace):
+    (workspace / 'srt.json').write_text('{"filesystem": {"allowWrite": ["."], "denyRead": ["x"]}, "network": {"allowedDomains": []}}')
+    (workspace / 'bad.json').write_text('{"filesystem": {"allowWrite": ["."], "denyReed": []}}')
+    assert check('srt.json')[0]['ok']
+    answer, status = check('bad.json')
+    assert status == BROKEN and 'denyRead' in answer['messages'][0]['hint']
+    assert f'{workspace}/x' in rules(show('--settings', 'srt.json'), 'deny_read')
+
+
+def test_a_ceiling_shows_what_it_cut_and_by_what(ringwall, show, policy):
+    own = policy('security: {sandbox: {allow_paths: ["/srv:rw"]}}\nnetwork: {allowed_domains: [a.org, b.org]}\n')
+    ceiling = policy('filesystem: {allow_write: ["{workspace}"], deny_read: [/srv/no]}\nnetwork: {allowed_domains: [b.org]}\n'
+                     'security: {sandbox: {resources: {memory: 1GiB}}}\n')
+    plan = show('--policy', own, '--ceiling', ceiling)
+    cuts = {cut['what'].split(' (')[0]: (cut['result'], cut['by']) for cut in plan['cuts']}
+    assert cuts['write /srv'] == ('read-only', f'{ceiling}:1:28')
+    assert cuts['host a.org'] == ('removed', f'{ceiling}:2:29')
+    assert cuts['memory no limit'][0] == '1GiB'
+    assert source_of(plan, '/srv/no') == f'{ceiling}:1:56'
+    text = ringwall('policy', 'show', '--policy', own, '--ceiling', ceiling).stdout
+    assert 'Cut by a ceiling' in text and 'a.org' in text and f'{ceiling}:2:29' in text
+
+
+# Policies in the workspace.
+
+@pytest.mark.parametrize('name', ['ringwall.yaml', '.ringwall.yaml', 'policy.yaml', '.config/ringwall/policy.yaml'])
+def test_a_policy_in_the_workspace_is_not_used_until_named(ringwall, show, policy, workspace, name):
+    policy('security: {sandbox: {allow_paths: ["/srv:rw"]}}\n', name)
+    assert '/srv' not in rules(show())
+    named = show('--policy', name)
+    assert '/srv' in rules(named, 'write')
+    assert f'{workspace}/{name}' in rules(named, 'protect')
+    if 'ringwall.yaml' in name:
+        assert 'not used' in ringwall('policy', 'show').stderr
+        assert 'not used' not in ringwall('policy', 'show', '--policy', name).stderr
+
+
+def test_a_named_policy_is_protected_under_each_of_its_names(show, workspace, policy):
+    policy('mode: auto\n', 'real/policy.yaml')
+    (workspace / 'link.yaml').symlink_to('real/policy.yaml')
+    (workspace / 'dir').symlink_to('real')
+    assert {f'{workspace}/link.yaml', f'{workspace}/real/policy.yaml'} <= set(rules(show('--policy', 'link.yaml'), 'protect'))
+    assert {f'{workspace}/dir/policy.yaml', f'{workspace}/real/policy.yaml'} <= \
+        set(rules(show('--policy', './dir//policy.yaml'), 'protect'))
+    assert f'{workspace}/real/policy.yaml' in rules(show('--ceiling', 'real/policy.yaml'), 'protect')
+
+
+# Files that are no files.
+
+def make_fifo(path):
+    os.mkfifo(path)
+
+
+def make_socket(path):
+    directory = os.open(path.parent, os.O_PATH)   # a socket's name is short, pytest's folders are not
+    with socket.socket(socket.AF_UNIX) as sock:
+        sock.bind(f'/proc/self/fd/{directory}/{path.name}')
+    os.close(directory)
+
+
+@pytest.mark.parametrize('make, expected', [
+    (lambda path: path.mkdir(), 'directory'),
+    (make_fifo, 'not a regular file'),
+    (make_socket, ''),
+    (lambda path: path.symlink_to('/dev/zero'), 'not a regular file'),
+    (lambda path: path.symlink_to('/dev/tty'), ''),
+    (lambda path: path.symlink_to('nowhere'), 'No such file'),
+    (lambda path: path.symlink_to(path.name), 'symbolic links'),
+    (lambda path: None, 'No such file'),
+    (lambda path: path.symlink_to('/proc/self/mem'), ''),
+    (lambda path: path.symlink_to('/proc/kmsg'), ''),
+    (lambda path: path.symlink_to('/dev/full'), 'not a regular file'),
+    (lambda path: path.write_bytes(b'\x7fELF' + bytes(5000)), 'NUL'),
+    (lambda path: path.write_bytes(b'mode: \xff\n'), 'UTF-8'),
+    (lambda path: path.write_bytes('mode: auto\n'.encode('utf-16')), 'UTF-8'),
+    (lambda path: os.truncate(os.open(path, os.O_CREAT | os.O_WRONLY), 1 << 40), 'larger'),
+], ids=lambda value: value if isinstance(value, str) else '')
+@pytest.mark.parametrize('verb', [['policy', 'check'], ['policy', 'show', '--policy'], ['policy', 'show', '--settings'],
+                                  ['policy', 'show', '--ceiling']], ids=' '.join)
+def test_what_is_no_policy_file_is_refused_at_once(ringwall, workspace, make, expected, verb):
+    path = workspace / 'odd.yaml'
+    make(path)
+    result = ringwall(*verb, 'odd.yaml', timeout=10)
+    assert (result.returncode, result.stdout) == (BROKEN, '')
+    assert 'odd.yaml' in result.stderr and expected in result.stderr
+
+
+@pytest.mark.only_user
+@pytest.mark.parametrize('verb', [['policy', 'check'], ['policy', 'show', '--policy'], ['policy', 'show', '--ceiling']], ids=' '.join)
+def test_an_unreadable_file_stops_everything(ringwall, policy, workspace, verb):
+    name = policy('mode: auto\n')
+    (workspace / name).chmod(0)
+    result = ringwall(*verb, name)
+    assert (result.returncode, result.stdout) == (BROKEN, '')
+    assert 'Permission denied' in result.stderr
+
+
+@pytest.mark.only_user
+def test_the_persons_own_policy_is_never_skipped_because_of_its_mode(ringwall, home):
+    own = home / '.config/ringwall/policy.yaml'
+    own.parent.mkdir(parents=True)
+    own.write_text('mode: auto\n')
+    own.chmod(0)
+    assert ringwall('policy', 'show').returncode == BROKEN
+    own.chmod(0o600)
+    own.parent.chmod(0)
+    try:
+        assert ringwall('policy', 'show').returncode == BROKEN
+    finally:
+        own.parent.chmod(0o700)
+
+
+# Composition, in a mount namespace that has an /etc of its own.
+
+@pytest.fixture
+def machine(build, home, workspace, tmp_path):
+    """Runs ringwall with a made-up /etc/ringwall: machine({'policy.yaml': …}, 'policy', 'show', …)."""
+    namespace = ['unshare', '-m'] if os.geteuid() == 0 else ['unshare', '-Urm']
+    if subprocess.run([*namespace, 'true'], capture_output=True).returncode:
+        namespace = ['unshare', '-Urm']
+    probe = subprocess.run([*namespace, 'mount', '-t', 'tmpfs', 'tmpfs', '/etc'], capture_output=True, text=True)
+    if probe.returncode:
+        pytest.skip(f'no mount namespace can be made here: {probe.stderr.strip()}')
+
+    def run(files, *arguments, env=None):
+        etc = tmp_path / 'etc'
+        (etc / 'ringwall').mkdir(parents=True, exist_ok=True)
+        for name, text in files.items():
+            (etc / 'ringwall' / name).write_text(text)
+        command = f'mount --bind {shlex.quote(str(etc))} /etc && exec "$@"'
+        variables = {'HOME': str(home), 'PATH': '/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin', 'LANG': 'C.UTF-8', **(env or {})}
+        return subprocess.run([*namespace, 'sh', '-c', command, 'sh', build / 'ringwall', *arguments], env=variables, cwd=workspace,
+                              capture_output=True, text=True, timeout=60)
+    return run
+
+
+def plan_of(result):
+    assert result.returncode == 0, result.stderr
+    return json.loads(result.stdout)
+
+
+def test_files_and_flags_in_their_order(machine, home, policy):
+    own = home / '.config/ringwall/policy.yaml'
+    own.parent.mkdir(parents=True)
+    own.write_text('security: {sandbox: {pool_size: 3, pool_max: 13, idle_timeout: 33, allow_paths: [/srv/user]}}\n')
+    named = policy('security: {sandbox: {pool_max: 14, idle_timeout: 34, allow_paths: [/srv/named]}}\n')
+    later = policy('security: {sandbox: {idle_timeout: 35}}\nruntime: {timeout: 5}\n')
+    plan = plan_of(machine({'policy.yaml': 'mode: auto\nsecurity: {sandbox: {pool_size: 2, pool_max: 12, idle_timeout: 32, '
+                                           'session_timeout: 62, allow_paths: [/srv/etc]}}\nruntime: {timeout: 4}\n'},
+                           'policy', 'show', '--json', '--timeout', '6', '--policy', named, '--policy', later))
+    got = {key: (plan[key]['value'], plan[key]['source'].split(':')[0]) for key in
+           ('mode', 'session_timeout', 'pool_size', 'pool_max', 'idle_timeout', 'timeout')}
+    assert got == {'mode': ('auto', '/etc/ringwall/policy.yaml'), 'session_timeout': (62, '/etc/ringwall/policy.yaml'),
+                   'pool_size': (3, str(own)), 'pool_max': (14, named), 'idle_timeout': (35, later), 'timeout': (6, '--timeout')}
+    assert {'/srv/etc', '/srv/user', '/srv/named'} <= set(rules(plan, 'read'))
+
+
+def test_the_config_directory_can_be_elsewhere(machine, home):
+    other = home / 'conf/ringwall/policy.yaml'
+    other.parent.mkdir(parents=True)
+    other.write_text('mode: auto\n')
+    assert plan_of(machine({}, 'policy', 'show', '--json', env={'XDG_CONFIG_HOME': f'{home}/conf'}))['mode']['value'] == 'auto'
+    assert plan_of(machine({}, 'policy', 'show', '--json', env={'XDG_CONFIG_HOME': 'conf'}))['mode']['value'] == 'accept-edits'
+
+
+def test_the_machines_ceiling_cuts_everything_that_comes(machine, policy):
+    ceiling = {'ceiling.yaml': 'filesystem: {allow_write: ["{workspace}"]}\nnetwork: {allowed_domains: [a.org]}\n'
+                               'security: {sandbox: {level: strict, resources: {memory: 1GiB}}}\nmode: accept-edits\n',
+               'policy.yaml': 'mode: auto\n'}
+    named = policy('security: {sandbox: {level: off, allow_paths: ["/srv:rw"]}}\n')
+    wide = policy('filesystem: {allow_write: [/]}\n')
+    plan = plan_of(machine(ceiling, 'policy', 'show', '--json', '--policy', named, '--rw', '/data', '--allow-domain', 'b.org',
+                           '--allow-domain', 'a.org', '--memory', '8GiB', '--ceiling', wide))
+    assert (plan['level']['value'], plan['mode']['value'], plan['memory']['value']) == ('strict', 'accept-edits', 1 << 30)
+    assert [host['host'] for host in plan['hosts']] == ['a.org']
+    assert not {'/srv', '/data', '/'} & set(rules(plan, 'write'))
+    assert {cut['by'].rsplit(':', 2)[0] for cut in plan['cuts']} == {'/etc/ringwall/ceiling.yaml'}
+
+
+@pytest.mark.parametrize('text', ['levle: strict\n', 'runtime: {workdir: /srv}\n', 'a: [\n', '\0'])
+def test_a_ceiling_that_cannot_be_read_lets_nothing_run(machine, text):
+    result = machine({'ceiling.yaml': text}, 'policy', 'show', '--json')
+    assert result.returncode == BROKEN
+    assert json.loads(result.stdout)['messages'][0]['file'] == '/etc/ringwall/ceiling.yaml'
+
+
+# The schema.
+
+@pytest.fixture
+def schema(ringwall):
+    result = ringwall('policy', 'schema')
+    assert (result.returncode, result.stderr) == (0, '')
+    return json.loads(result.stdout)
+
+
+@pytest.fixture
+def valid(schema):
+    yaml = pytest.importorskip('yaml', reason='the tests read policies with PyYAML')
+    jsonschema.Draft202012Validator.check_schema(schema)
+    validator = jsonschema.Draft202012Validator(schema)
+
+    def is_valid(text):
+        # As ringwall reads them, plain words stay words: only numbers, true, false and null are something else.
+        class Loader(yaml.SafeLoader):
+            pass
+        Loader.yaml_implicit_resolvers = {}
+        for tag, pattern, first in (('bool', r'true|false', 'tf'), ('int', r'[0-9]+', '0123456789'),
+                                    ('float', r'[0-9]+\.[0-9]+', '0123456789'), ('null', r'null|', ['n', ''])):
+            Loader.add_implicit_resolver(f'tag:yaml.org,2002:{tag}', re.compile(f'^(?:{pattern})$'), first)
+        document = yaml.load(text, Loader)
+        return validator.is_valid({} if document is None else document)
+    return is_valid
+
+
+def test_golden_policies_fit_the_schema_and_pass_the_check(valid, check, repo):
+    files = sorted((repo / 'tests/golden').glob('*.yaml'))
+    assert len(files) >= 13
+    for file in files:
+        assert valid(file.read_text()), file
+    answer, status = check(*map(str, files))
+    assert (answer['ok'], status) == (True, 0)
+
+
+WRONG = ['mode: fast', 'unknown: 1', '[]', 'security: {sandbox: {levle: strict}}', 'security: {sandbox: {level: on}}',
+         'security: {sandbox: {pool_size: 0}}', 'security: {sandbox: {pool_size: 33}}', 'security: {sandbox: {pool_max: 65}}',
+         'security: {sandbox: {pool_size: two}}', 'security: {sandbox: {session_timeout: 59}}', 'security: {sandbox: {idle_timeout: 29}}',
+         'security: {sandbox: {audit: yes}}', 'security: {sandbox: {namespaces: [time]}}', 'security: {sandbox: {allow_paths: /x}}',
+         'security: {sandbox: {allow_paths: [""]}}', 'security: {sandbox: {allow_paths: [[/x]]}}', 'security: strict',
+         'security: {sandbox: {resources: {memory: much}}}', 'security: {sandbox: {resources: {cpu: -1}}}',
+         'security: {sandbox: {resources: {processes: 0}}}', 'security: {sandbox: {resources: {disk: 1}}}',
+         'network: {allowed_domains: ["https://a.org"]}', 'network: {allowed_domains: [a b]}', 'network: {allowed_domains: a.org}',
+         'filesystem: {read: all}', 'filesystem: {allow_read: [/x]}', 'runtime: {env: [1A]}', 'runtime: {timeout: soon}',
+         'tools: {modules: {shell: {x: 1}}}', 'tools: {modules: {bash: {}}}', 'tools: {capabilities: {grant: [root]}}',
+         'tools: {modules: {mcp: {config: {servers: {s: {command: x}}}}}}',
+         'tools: {modules: {mcp: {config: {servers: {s: {sandbox: {permissions: [fs]}}}}}}}',
+         'tools: {modules: {mcp: {config: {servers: {s: {transport: tcp, sandbox: {}}}}}}}']
+
+
+@pytest.mark.parametrize('text', WRONG)
+def test_wrong_policies_fit_neither_schema_nor_check(valid, check, policy, text):
+    assert not valid(text)
+    assert check(policy(text))[1] == BROKEN
+
+
+RIGHT = ['', 'mode: auto', 'security: ', 'security: {sandbox: {allow_paths: }}', 'tools: {modules: {shell: }}', 'filesystem: {protect: []}',
+         'security: {sandbox: {resources: {memory: 1073741824, cpu: 0.5}}}', 'security: {sandbox: {resources: {memory: 1.5 GiB, cpu: "150%"}}}',
+         'security: {sandbox: {resources: {cpu: 2 cores}}}', 'security: {sandbox: {session_timeout: 1h30m, idle_timeout: 10 min}}',
+         'runtime: {env: [A, A=b c, _=]}', 'network: {allowed_domains: [+github, -ghcr.io, "*.a.org:1", bücher.example]}',
+         'filesystem: {deny_read: [-ssh, "**/x?", "[a-z]"]}', 'security: {sandbox: {level: off}}',
+         'tools: {modules: {mcp: {config: {servers: {s: {command: [a, b], args: [1, true], env: {A: 1}, sandbox: }}}}}}',
+         'tools: {modules: {mcp: {config: {servers: {s: {command: a b, sandbox: {permissions: ["fs.*"]}}}}}}}']
+
+
+@pytest.mark.parametrize('text', RIGHT)
+def test_right_policies_fit_both(valid, check, policy, text):
+    answer, status = check(policy(text + '\n'))
+    assert status == 0, answer
+    assert valid(text)
+
+
+def schema_maps(node, path=()):
+    """Every map of the schema: the path to it, and the names it knows; a free name is a star."""
+    known = dict(node.get('properties', {}))
+    if isinstance(node.get('additionalProperties'), dict):
+        known['*'] = node['additionalProperties']
+    if known:
+        yield path, known
+        for name, child in known.items():
+            yield from schema_maps(child, (*path, name))
+
+
+def nest(path, value):
+    for name in reversed(path):
+        value = {'any_name' if name == '*' else name: value}
+    return value
+
+
+def test_the_schema_has_exactly_the_keys_that_the_checker_knows(schema, check, policy):
+    seen = 0
+    for path, known in schema_maps(schema):
+        if '*' in known:
+            continue
+        answer, _ = check(policy(json.dumps(nest(path, {'zzzzzzzzzzzz': 1}))))
+        hint = next(message['hint'] for message in answer['messages'] if 'zzzzzzzzzzzz' in message['message'])
+        assert set(hint.removeprefix('known here:').replace(',', ' ').split()) == set(known), path
+        seen += len(known)
+    assert seen > 50
+
+
+def leaves(schema):
+    for path, known in schema_maps(schema):
+        for name, child in known.items():
+            if 'properties' not in child:
+                yield (*path, name), child
+
+
+def test_words_and_bounds_of_the_schema_are_those_of_the_checker(schema, check, policy):
+    """Values at the edges: accepted by both, and refused by both one step further."""
+    good, bad = [], []
+    for path, leaf in leaves(schema):
+        listed = leaf.get('items')
+        value = listed or next((one for one in leaf.get('anyOf', []) if 'minimum' in one), leaf)
+
+        def wrap(one):
+            return nest(path, [one] if listed else one)
+        good += [wrap(word) for word in value.get('enum', [])]
+        bad += [wrap(f'{word}x') for word in value.get('enum', [])]
+        if 'minimum' in value:
+            good += [wrap(value['minimum']), wrap(value['maximum'])]
+            bad += [wrap(value['minimum'] - 1), wrap(value['maximum'] + 1)]
+        if value.get('type') == 'boolean':
+            good += [wrap(True), wrap(False)]
+            bad += [wrap('yes'), wrap(1)]
+    assert len(good) > 60 and len(bad) > 60
+    validator = jsonschema.Draft202012Validator(schema)
+    for document, expected in [(one, True) for one in good] + [(one, False) for one in bad]:
+        answer, _ = check(policy(json.dumps(document), 'edge.yaml'))
+        refused = any(message.get('hint', '').startswith('expected') for message in answer['messages'])
+        if 'servers' not in json.dumps(document):
+            assert validator.is_valid(document) == expected, document
+        assert refused != expected, (document, answer)   # what depends on two keys is told otherwise
+
+
+# Hostile input: bounded time and memory, tame output.
+
+def nested_aliases():
+    lines = ['a0: &a0 [x, x, x, x, x, x, x, x, x, x]']
+    lines += [f'a{i}: &a{i} [{", ".join([f"*a{i - 1}"] * 10)}]' for i in range(1, 30)]
+    return '\n'.join(lines)
+
+
+def servers(count, body):
+    entries = ''.join(f'     s{i}: {{command: x, sandbox: {body(i)}}}\n' for i in range(count))
+    return f'tools:\n modules:\n  mcp:\n   config:\n    servers:\n{entries}'
+
+
+HUGE = {
+    'ten megabytes': lambda: '#' * (10 << 20),
+    'almost the largest comment': lambda: '#' * ((1 << 20) - 1),
+    'deep lists': lambda: '[' * 500000,
+    'deep maps': lambda: '{a: ' * 200000,
+    'deep blocks': lambda: '- ' * 500000,
+    'alias bomb': nested_aliases,
+    'many keys': lambda: ''.join(f'k{i}: 1\n' for i in range(90000)),
+    'many equal keys': lambda: 'k: 1\n' * 200000,
+    'one long word': lambda: 'mode: ' + 'x' * 1000000,
+    'one long line of mistakes': lambda: '{' + ', '.join(f'k{i}: 1' for i in range(1000)) + '}',
+    'wide characters': lambda: 'mode: ' + '€' * 300000,
+    'quotes': lambda: "'" * 1000001,
+    'many domains': lambda: 'network:\n allowed_domains:\n' + ''.join(f' - h{i}.ab.cd\n' for i in range(39900)),
+    'many denied domains and servers': lambda: 'network:\n denied_domains:\n' + ''.join(
+        f' - h{i}.ab.cd\n' for i in range(38000)) + servers(127, lambda i: '{permissions: [process.exec]}'),
+    'domains of the most that is allowed and servers': lambda: 'network:\n denied_domains:\n' + ''.join(
+        f' - h{i}.ab.cd\n' for i in range(4000)) + servers(127, lambda i: '{permissions: [process.exec]}'),
+    'patterns against grants': lambda: 'filesystem:\n deny_read:\n' + ''.join(
+        f' - /**/a*{i}\n' for i in range(19000)) + 'security:\n sandbox:\n  allow_paths:\n' + ''.join(
+        f'  - /a/b/c/d/e/f/g/{i}\n' for i in range(19000)),
+    'patterns of the most that is allowed against grants': lambda: 'filesystem:\n deny_read:\n' + ''.join(
+        f' - /**/a*b*{i}\n' for i in range(900)) + 'security:\n sandbox:\n  allow_paths:\n' + ''.join(
+        f'  - /{"ab/" * 60}{i}\n' for i in range(2000)),
+    'stars against long paths': lambda: 'filesystem:\n deny_read:\n' + ''.join(
+        f' - "/**/{"a*" * 40}{i}/**/{"b*" * 40}/**/c"\n' for i in range(1000)) + 'security:\n sandbox:\n  allow_paths:\n' + ''.join(
+        f'  - /{"a" * 200}/{"ab/" * 60}{i}\n' for i in range(1500)),
+    'servers that write everywhere': lambda: servers(128, lambda i: '{permissions: [process.exec, fs.write], paths: {write: [' + ','.join(
+        f'/w{j}' for j in range(295)) + ']}}'),
+    'servers of the most that is allowed': lambda: servers(128, lambda i: '{permissions: [process.exec, fs.write], paths: {write: [' +
+                                                           ','.join(f'/w{j}' for j in range(14)) + ']}}'),
+    'many writable places': lambda: 'filesystem:\n allow_write:\n' + ''.join(f' - /w/{i}\n' for i in range(1024)) + ' protect:\n' + ''.join(
+        f' - "**/n{i}"\n' for i in range(100)),
+    'a thousand releases': lambda: 'filesystem:\n protect:\n' + ' - -git\n - +git\n' * 8000,
+    'many names in a path': lambda: 'filesystem:\n deny_read:\n' + f' - {"/a" * 2000}\n' * 200,
+    'many environment variables': lambda: 'runtime:\n env:\n' + ''.join(f' - V{i}=x\n' for i in range(39900)),
+    'a server with many variables': lambda: servers(1, lambda i: '{permissions: [process.exec]}, env: {' + ','.join(
+        f'V{j}: x' for j in range(1000)) + '}'),
+    'many commands': lambda: servers(100, lambda i: '{permissions: [process.exec]}, args: [' + ','.join(['x'] * 350) + ']'),
+}
+
+
+def limited(build, arguments, cwd, home):
+    """Runs ringwall with little memory; returns status, errors, seconds and the largest size in bytes."""
+    def limit():
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+        resource.setrlimit(resource.RLIMIT_CPU, (5 * SECONDS, 5 * SECONDS))
+    reader, writer = os.pipe()
+    start = time.monotonic()
+    process = subprocess.Popen([build / 'ringwall', *arguments], cwd=cwd, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=writer,
+                               env={'HOME': str(home), 'PATH': '/usr/bin:/bin'},
+                               preexec_fn=limit)
+    os.close(writer)
+    with open(reader, 'rb') as file:
+        errors = file.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return process.returncode, errors.decode(), time.monotonic() - start, usage.ru_maxrss * 1024
+
+
+@pytest.mark.parametrize('name', HUGE)
+@pytest.mark.parametrize('verb', [['policy', 'check'], ['policy', 'show', '--json', '--policy'], ['policy', 'show', '--ceiling']], ids=' '.join)
+def test_no_input_takes_much_time_or_memory(build, home, workspace, name, verb):
+    (workspace / 'huge.yaml').write_text(HUGE[name]())
+    status, errors, seconds, size = limited(build, [*verb, 'huge.yaml'], workspace, home)
+    assert status in (0, BROKEN)
+    assert 'no memory' not in errors and 'Cannot allocate' not in errors, errors
+    assert len(errors) < 100000
+    assert seconds < SECONDS, f'{seconds:.1f} s'
+    assert size < MEMORY
+
+
+def test_huge_srt_settings_are_bounded_too(build, home, workspace):
+    texts = ['[' * 500000, '{"a":' * 200000, json.dumps({'network': {'allowedDomains': [f'h{i}.ab.cd' for i in range(39000)]}}),
+             json.dumps({'filesystem': {'denyRead': [f'/**/a*{i}' for i in range(15000)], 'allowWrite': [f'/a/b/c/d/{i}' for i in range(15000)]}}),
+             json.dumps({f'k{i}': 1 for i in range(60000)}), ' ' * (1 << 20) + '{}', '"' + 'x' * 1000000 + '"']
+    for text in texts:
+        (workspace / 'huge.json').write_text(text)
+        for verb in ['policy', 'check'], ['policy', 'show', '--settings']:
+            status, errors, seconds, size = limited(build, [*verb, 'huge.json'], workspace, home)
+            assert status in (0, BROKEN)
+            assert 'allocate' not in errors and seconds < SECONDS and size < MEMORY, (text[:40], errors[:300], seconds)
+
+
+def test_thousands_of_flags_are_bounded(build, home, workspace):
+    flags = list(itertools.chain.from_iterable(('--ro', f'/a/{i}', '--deny-read', f'/**/b*{i}') for i in range(2000)))
+    status, errors, seconds, size = limited(build, ['policy', 'show', *flags], workspace, home)
+    assert status in (0, BROKEN)
+    assert 'allocate' not in errors and seconds < SECONDS and size < MEMORY
+
+
+ESCAPES = '\\e[2J\\e]0;owned\\a\\u009b31m\\u202etxt\\b\\r\\x7f'
+
+
+def test_hostile_contents_reach_no_terminal(ringwall, policy):
+    texts = [f'"{ESCAPES}": 1\n', f'mode: "{ESCAPES}"\n', f'filesystem: {{deny_read: ["/{ESCAPES}"], allow_write: ["/srv/{ESCAPES}"]}}\n',
+             f'tools: {{modules: {{mcp: {{config: {{servers: {{"{ESCAPES}": {{command: x, sandbox: {{permissions: [process.exec]}}}}}}}}}}}}}}\n',
+             f'tools: {{modules: {{mcp: {{config: {{servers: {{s: {{command: ["{ESCAPES}"], env: {{A: "{ESCAPES}"}}, url: "{ESCAPES}", '
+             f'sandbox: {{permissions: [process.exec]}}}}}}}}}}}}}}\n',
+             f'runtime: {{env: ["A={ESCAPES}"]}}\n', f'runtime: {{workdir: "./{ESCAPES}"}}\n', f'network: {{allowed_domains: ["{ESCAPES}.org"]}}\n',
+             f'filesystem: {{deny_read: ["-{ESCAPES}"], protect: ["+{ESCAPES}"]}}\n', f'a: !{ESCAPES[:2]} x\n',
+             'mode: auto # \x1b[2J\n', 'nonsense: 1 # \u009b31m \u202e\n', 'nonsense: 1 \x1b[2J\n', '\x1b[2J\n', '# \u2028\nnonsense: 1\n']
+    for text in texts:
+        name = policy(text)
+        for flag in '--policy', '--ceiling':
+            assert_tame(ringwall('policy', 'show', flag, name))
+            assert_tame(ringwall('policy', 'show', '--json', flag, name))
+        assert_tame(ringwall('policy', 'check', name))
+
+
+def test_hostile_names_reach_no_terminal(ringwall, workspace, policy):
+    name = '\x1b[2J\x07\u202e\n\u009b1m'
+    (workspace / name).mkdir()
+    bad, good = policy('nonsense: 1\n', f'{name}/bad.yaml'), policy('mode: auto\n', f'{name}/good.yaml')
+    for arguments in (['policy', 'check', bad, good], ['policy', 'check', name], ['policy', 'check', f'{name}/missing'],
+                      ['policy', 'show', '--policy', good], ['policy', 'show', '--ceiling', good, '--rw', name],
+                      ['policy', 'show', '--workspace', name], ['policy', 'show', '--workspace', f'{name}/missing']):
+        result = ringwall(*arguments)
+        assert_tame(result)
+    assert ringwall('policy', 'check', bad, good).stdout.count('\n') == 1
+    answer = json.loads(assert_tame(ringwall('policy', 'check', '--json', bad, good)).stdout)
+    assert [file['ok'] for file in answer['files']] == [False, True]
+    assert_tame(ringwall('policy', 'show', cwd=workspace / name))
+
+
+def test_on_a_terminal_only_our_own_colours_appear(build, home, workspace, policy):
+    name = policy('"\\e[2J\\e]0;x\\a": 1\n')
+    leader, follower = pty.openpty()
+    subprocess.run([build / 'ringwall', 'policy', 'check', name], cwd=workspace, stdout=follower, stderr=follower, timeout=60,
+                   env={'HOME': str(home), 'TERM': 'xterm'})
+    os.close(follower)
+    shown = os.read(leader, 65536)
+    os.close(leader)
+    assert b'\x1b[' in shown
+    assert not re.sub(rb'\x1b\[[0-9;]*m', b'', shown).count(b'\x1b') and b'\a' not in shown
+
+
+# Names in other scripts.
+
+@pytest.mark.parametrize('written, canonical', [
+    ('bücher.example', 'xn--bcher-kva.example'), ('BÜCHER.example', 'xn--bcher-kva.example'), ('*.bücher.example:8443', '*.xn--bcher-kva.example:8443'),
+    ('faß.example', 'xn--fa-hia.example'), ('例え.テスト', 'xn--r8jz45g.xn--zckzah'), ('例え。テスト', 'xn--r8jz45g.xn--zckzah'),
+    ('ｅｘａｍｐｌｅ.com', 'example.com'), ('bu\u0308cher.example', 'xn--bcher-kva.example'), ('XN--BCHER-KVA.example', 'xn--bcher-kva.example'),
+])
+def test_names_in_other_scripts_have_one_form(show, policy, written, canonical):
+    name = policy(f'network: {{allowed_domains: ["{written}"]}}\n')
+    assert [host['host'] for host in show('--policy', name)['hosts']] == [canonical]
+    assert [host['host'] for host in show('--allow-domain', written)['hosts']] == [canonical]
+
+
+@pytest.mark.parametrize('written', ['１２７.0.0.1', '*.ｃｏｍ', '＊.example.com', 'a／b.example', 'a＠b.example', 'ex\u00adample..com', '\u200d.example',
+                                     'a\u2028b.example', '☃️\u0000.example', 'ü' * 64 + '.example', '-ü.example', '*.例え', 'ü example.org', '[ü]'])
+def test_odd_names_in_other_scripts_are_refused(check, policy, written):
+    name = policy(json.dumps({'network': {'allowed_domains': [written]}}))
+    answer, status = check(name)
+    assert status == BROKEN, answer
+
+
+# Leaving no trace.
+
+def test_checking_changes_nothing(ringwall, home, workspace, policy):
+    name = policy('mode: auto\n')
+    before = {path: (path.lstat().st_mtime_ns, stat.S_IFMT(path.lstat().st_mode)) for path in home.rglob('*')}
+    ringwall('policy', 'check', name)
+    ringwall('policy', 'show', '--policy', name)
+    ringwall('policy', 'schema')
+    assert {path: (path.lstat().st_mtime_ns, stat.S_IFMT(path.lstat().st_mode)) for path in home.rglob('*')} == before
