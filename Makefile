@@ -3,7 +3,8 @@ PREFIX ?= /usr/local
 build = $(or $(RINGWALL_BUILD),build)
 all:; @tools/prepare
 test: all; @tests/run-suites
+test-vm: all; @tests/run-suites vm
 bench: all; @meson test -C "$(build)" --benchmark --verbose
 install: all
 	@meson configure "$(build)" -Dprefix="$(PREFIX)" && tools/prepare && meson install -C "$(build)" --no-rebuild
-.PHONY: all test bench install
+.PHONY: all test test-vm bench install

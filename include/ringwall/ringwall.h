@@ -5,8 +5,10 @@
  * every path absolute, every right explicit. A plan is made whole or not at all; what is wrong is said in messages for
  * a person.
  *
+ * A plan is enforced on a command, in a box of its own, or on the calling process itself.
+ *
  * Nothing here exits, prints, starts a thread or keeps global state. An object may be used by one thread at a time.
- * Functions return 0, or a negative errno value.
+ * Functions return 0, or a negative errno value. docs/library.md has an example.
  */
 #ifndef RINGWALL_H
 #define RINGWALL_H
@@ -23,6 +25,7 @@ extern "C" {
 
 struct ringwall_policy;
 struct ringwall_plan;
+struct ringwall_box;
 
 /* "0.1.0" */
 RINGWALL_PUBLIC const char *ringwall_version(void);
@@ -54,6 +57,50 @@ RINGWALL_PUBLIC char *ringwall_plan_to_json(const struct ringwall_plan *plan);
 
 /* Does the plan let this absolute path be read, or written? 1, 0, or -EINVAL for a path that is not absolute. */
 RINGWALL_PUBLIC int ringwall_plan_allows_path(const struct ringwall_plan *plan, const char *path, int write);
+
+/*
+ * What this machine can hold, asked of its kernel, as `ringwall doctor --json` prints it. Makes a few short-lived child
+ * processes. The caller frees it; NULL without memory.
+ */
+RINGWALL_PUBLIC char *ringwall_machine_to_json(void);
+
+/*
+ * Starts the command, found in the PATH of the plan's environment, in a box that holds the plan, or refuses: -ENOTSUP
+ * when a rule cannot be held. The caller must have one thread at this moment. `streams` are its standard input, output
+ * and error; NULL: the caller's own. Why a start failed is in ringwall_box_report() of *ret, which is set in any case
+ * but -ENOMEM. The plan must live as long as the box.
+ */
+RINGWALL_PUBLIC int ringwall_spawn(const struct ringwall_plan *plan, char *const command[], const int streams[3],
+                                   struct ringwall_box **ret);
+
+/* Readable when the box has ended, for poll(2). The box owns it. -1 when it was never started. */
+RINGWALL_PUBLIC int ringwall_box_pidfd(const struct ringwall_box *box);
+
+/* Sends a signal to the command's process group. */
+RINGWALL_PUBLIC int ringwall_box_signal(struct ringwall_box *box, int number);
+
+/*
+ * Waits for the end, and enforces the plan's time limit while it waits. *ret_status is what `ringwall run` would exit
+ * with: the command's own status, 128+signal, 124 timed out, 125 the plan could not be held, 126, 127.
+ */
+RINGWALL_PUBLIC int ringwall_box_wait(struct ringwall_box *box, int *ret_status);
+
+/*
+ * What was enforced, what was refused and how it ended, as JSON (`ringwall run --json-report`). The caller frees it;
+ * NULL without memory.
+ */
+RINGWALL_PUBLIC char *ringwall_box_report(const struct ringwall_box *box);
+
+/* Ends the box, with everything in it, if it still runs. Takes NULL. */
+RINGWALL_PUBLIC void ringwall_box_free(struct ringwall_box *box);
+
+/*
+ * Confines the calling process itself, and all that it starts, for good. The plan's level must be standard: the others
+ * need a process that is made for it. Files, system calls and privileges are given up; /tmp and the home are out of reach
+ * unless the plan grants them, open descriptors stay. The process must have one thread. After a failure it may be confined
+ * in part, and should end.
+ */
+RINGWALL_PUBLIC int ringwall_restrict_self(const struct ringwall_plan *plan);
 
 #ifdef __cplusplus
 }

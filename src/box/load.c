@@ -151,6 +151,9 @@ static int read_all(struct loader *l, const struct load_request *request)
                 r = read_native(l, LOAD_SYSTEM_POLICY, OPTIONAL);
                 if (r == 0 && own)
                         r = read_native(l, own, OPTIONAL);
+                /* Also when it is not there yet: the next run would read what this one plants. */
+                if (r == 0 && own)
+                        r = remember_file(l, own);
         }
         if (r == 0)
                 r = read_ceiling(l, LOAD_SYSTEM_CEILING, OPTIONAL);

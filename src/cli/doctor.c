@@ -10,40 +10,22 @@
  * What it trusts: reports are printable already (feature_set). The environment decides about colour, and about where a
  * systemd manager is looked for; nothing else.
  *
- * Exit status: 0 when at least `standard` can be held, 1 when no level can, 125 for our own failures.
+ * Exit status: 0 when some level can be held, 1 when none can, 125 for our own failures.
  */
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "base/json.h"
 #include "base/text.h"
-#include "box/levels.h"
+#include "box/diagnosis.h"
 #include "cli/doctor_options.h"
 #include "cli/front.h"
-#include "linux/linux.h"
 #include "policy/keys.h"
 #include "wall/wall.h"
 
 enum { NO_LEVEL_WORKS = 1 };
-
-struct diagnosis {
-        struct utsname kernel;
-        unsigned int uid;
-        struct probe_report report;
-        struct level_result levels[LEVEL_MAXIMUM + 1]; /* LEVEL_OFF stays empty */
-};
-
-static void examine(struct diagnosis *d)
-{
-        *d = (struct diagnosis){ .uid = geteuid() };
-        (void)uname(&d->kernel);
-        wall_probe(linux_walls, linux_wall_count, &d->report);
-        for (enum level level = LEVEL_STANDARD; level <= LEVEL_MAXIMUM; level++)
-                level_judge(level, &d->report, &d->levels[level]);
-}
 
 /* For a person */
 
@@ -243,54 +225,7 @@ static int print_page(const struct diagnosis *d, int code)
         return code;
 }
 
-/* For a program. jansson's "o" takes the reference and fails the whole when it is NULL; "s?" is null for NULL. */
-
-static json_t *feature_to_json(const struct feature *f)
-{
-        return json_pack("{s:s, s:s, s:s?, s:s?}", "state", feature_state_name(f->state), "detail", f->detail, "error",
-                         f->error ? strerrorname_np(f->error) : NULL, "help", f->help);
-}
-
-static json_t *features_to_json(const struct probe_report *report)
-{
-        json_t *object = json_object();
-        for (enum feature_id id = 0; object && id < FEATURE_COUNT; id++)
-                if (json_object_set_new(object, feature_info(id)->key, feature_to_json(&report->features[id])) < 0) {
-                        json_decref(object);
-                        return NULL;
-                }
-        return object;
-}
-
-static json_t *needs_to_json(const struct level_need *const *lacking, size_t count)
-{
-        json_t *array = json_array();
-        for (size_t i = 0; array && i < count; i++) {
-                json_t *item = json_pack("{s:s, s:s}", "feature", feature_info(lacking[i]->any_of[0])->key, "lost",
-                                         lacking[i]->lost);
-                if (json_array_append_new(array, item) < 0) {
-                        json_decref(array);
-                        return NULL;
-                }
-        }
-        return array;
-}
-
-static json_t *level_to_json(const struct level_result *result)
-{
-        return json_pack("{s:s, s:o, s:o, s:s?}", "verdict", level_verdict_name(result->verdict), "shortfalls",
-                         needs_to_json(result->shortfalls, result->shortfall_count), "missing",
-                         needs_to_json(result->missing, result->missing_count), "try", result->help);
-}
-
-static json_t *diagnosis_to_json(const struct diagnosis *d)
-{
-        return json_pack("{s:{s:s, s:s}, s:i, s:o, s:{s:o, s:o, s:o}}", "kernel", "release", d->kernel.release, "arch",
-                         d->kernel.machine, "uid", (int)d->uid, "features", features_to_json(&d->report), "levels",
-                         level_words[LEVEL_STANDARD], level_to_json(&d->levels[LEVEL_STANDARD]),
-                         level_words[LEVEL_STRICT], level_to_json(&d->levels[LEVEL_STRICT]),
-                         level_words[LEVEL_MAXIMUM], level_to_json(&d->levels[LEVEL_MAXIMUM]));
-}
+/* For a program. */
 
 static int print_json(const struct diagnosis *d, int code)
 {
@@ -309,7 +244,9 @@ int main(int argc, char **argv)
         if (!front_parse(&doctor_usage, argc, argv, 1, &options, &code))
                 return code;
         struct diagnosis d;
-        examine(&d);
-        code = d.levels[LEVEL_STANDARD].verdict == VERDICT_REFUSED ? NO_LEVEL_WORKS : 0;
+        diagnosis_make(&d);
+        code = NO_LEVEL_WORKS;
+        for (enum level level = LEVEL_STANDARD; level <= LEVEL_MAXIMUM; level++)
+                code = d.levels[level].verdict == VERDICT_REFUSED ? code : 0;
         return options_has(&options, DOCTOR_OPTION_JSON) ? print_json(&d, code) : print_page(&d, code);
 }

@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "box/load.h"
 #include "cli/front.h"
+#include "cli/policy.h"
 #include "cli/policy_show.h"
 #include "cli/request.h"
 #include "cli/verbs.h"
@@ -24,12 +25,12 @@ static int print_json(const char *path, json_t *json, int code)
         return front_print(&out, code);
 }
 
-/* Messages go to standard error, so that what a program reads on standard output stays clean. */
-static int print_messages(const struct messages *m)
+void policy_print_messages(const struct messages *m)
 {
         CLEANUP_TEXT struct text out = { 0 };
         messages_print(m, &out, front_is_styled(STDERR_FILENO));
-        return out.length ? front_print_error(&out) : FRONT_FAILED;
+        if (out.length)
+                (void)front_print_error(&out);
 }
 
 /* A file's name need not be UTF-8, but JSON is. */
@@ -65,7 +66,7 @@ int verb_policy_check(struct options_result *r)
         if (options_has(r, VERB_OPTION_JSON))
                 return print_json("policy check", json_pack("{s:b, s:O, s:o}", "ok", ok, "files", files, "messages",
                                                             messages_to_json(m)), code);
-        print_messages(m);
+        policy_print_messages(m);
         return front_print(&out, code);
 }
 
@@ -104,10 +105,10 @@ int verb_policy_show(struct options_result *r)
                 if (loaded > 0)
                         return print_json("policy show", json_pack("{s:b, s:o}", "ok", false, "messages",
                                                                    messages_to_json(m)), FRONT_FAILED);
-                print_messages(m);
+                policy_print_messages(m);
                 return print_json("policy show", plan_to_json(plan), 0);
         }
-        print_messages(m);
+        policy_print_messages(m);
         if (loaded > 0)
                 return FRONT_FAILED;
         policy_show_plan(plan, &out, front_is_styled(STDOUT_FILENO));

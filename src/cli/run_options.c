@@ -41,3 +41,18 @@ static const struct option_row rows[] = {
 };
 
 const struct options_table run_options_policy = OPTIONS_TABLE(rows);
+
+static const char reports[] = "Reports";
+
+static const struct option_row report_rows[] = {
+        { RUN_OPTION_AUDIT, 0, "audit", "FILE", OPTION_FILE, false, reports,
+          "Append what was applied, intercepted, and how it ended to this file, as JSON lines." },
+        { RUN_OPTION_JSON_REPORT, 0, "json-report", "FD|FILE", OPTION_FILE, false, reports,
+          "Write what was enforced, what was refused and how it ended as JSON to this descriptor or file." },
+        { RUN_OPTION_QUIET, 'q', "quiet", NULL, OPTION_NONE, false, reports,
+          "Say nothing but what ringwall itself failed in." },
+        { RUN_OPTION_VERBOSE, 'v', "verbose", NULL, OPTION_NONE, false, reports,
+          "Say what was enforced and refused, also when the command succeeded." },
+};
+
+const struct options_table run_options_report = OPTIONS_TABLE(report_rows);

@@ -25,8 +25,15 @@ enum run_option {
         RUN_OPTION_PROCESSES,
         RUN_OPTION_TIMEOUT,
         RUN_OPTION_ENV,
+        RUN_OPTION_AUDIT,
+        RUN_OPTION_JSON_REPORT,
+        RUN_OPTION_QUIET,
+        RUN_OPTION_VERBOSE,
 };
 
 extern const struct options_table run_options_policy;
+
+/* `run` alone: what is told about it. */
+extern const struct options_table run_options_report;
 
 #endif

@@ -14,6 +14,28 @@ static const struct option_row json_rows[] = {
 };
 static const struct options_table json_table = OPTIONS_TABLE(json_rows);
 
+static const struct options_verb run = {
+        .path = "run",
+        .summary = "Run a command in a box",
+        .synopsis = "[--] COMMAND [ARG...]",
+        .positional = OPTION_FILE,
+        .positionals_min = 1,
+        .positionals_max = OPTIONS_POSITIONALS_MAX,
+        .stops = true,
+        .tables = { &run_options_policy, &run_options_report },
+        .description = (const char *const[]){
+                "The command and everything it starts see the files of the policy and nothing else, have no capability, "
+                "no network and no other process in sight, and end when the command ends. 'ringwall policy show' with "
+                "the same flags shows what it may do. A rule that cannot be held refuses to run.",
+                "The exit status is the command's own; 128 + N when signal N ended it; 124 when it ran out of time; 125 "
+                "when ringwall refused or failed; 126 when the command cannot be executed, 127 when it is not found.",
+                NULL },
+        .examples = (const struct options_example[]){
+                { "ringwall run -- npm test", "Run the tests of the project in this directory." },
+                { "ringwall run --rw ../data make", "The same, with another directory to write in." },
+                { 0 } },
+};
+
 static const struct options_verb policy_check = {
         .path = "policy check",
         .summary = "Check policy files for mistakes",
@@ -76,6 +98,7 @@ static const struct options_verb version = {
 };
 
 const struct verb verbs[] = {
+        { .usage = &run, .run = verb_run },
         { .usage = &policy_check, .run = verb_policy_check },
         { .usage = &policy_show, .run = verb_policy_show },
         { .usage = &policy_schema, .run = verb_policy_schema },

@@ -44,6 +44,7 @@ enum verb_option {
         VERB_OPTION_JSON = 1,
 };
 
+int verb_run(struct options_result *r);
 int verb_policy_check(struct options_result *r);
 int verb_policy_show(struct options_result *r);
 int verb_policy_schema(struct options_result *r);

@@ -31,10 +31,4 @@ void landlock_describe_abi(int abi, char *text, size_t size);
 /* The names of the rights of one feature, in the table's order, separated by spaces. */
 void landlock_list_rights(enum feature_id feature, char *text, size_t size);
 
-/*
- * Finds the directory of this process's cgroup v2 from the texts of /proc/self/mountinfo and /proc/self/cgroup. 0, or
- * -ENOENT when no cgroup2 is mounted, or the one that is does not show our cgroup. Touches no file.
- */
-int limits_find_cgroup(const char *mountinfo, const char *cgroup, char *ret_path, size_t size);
-
 #endif

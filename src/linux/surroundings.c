@@ -220,18 +220,6 @@ static bool held_by_v1(const struct probe_report *r, const struct feature *f)
         return r->features[FEATURE_CGROUP2].state == FEATURE_PARTLY && access("/sys/fs/cgroup/memory", F_OK) == 0;
 }
 
-static bool user_has_manager(const struct probe_report *r, const struct feature *f)
-{
-        (void)f;
-        return r->features[FEATURE_MANAGER].state == FEATURE_YES && geteuid() != 0;
-}
-
-static bool root_has_manager(const struct probe_report *r, const struct feature *f)
-{
-        (void)f;
-        return r->features[FEATURE_MANAGER].state == FEATURE_YES && geteuid() == 0;
-}
-
 static bool user_under_systemd(const struct probe_report *r, const struct feature *f)
 {
         (void)r, (void)f;
@@ -268,10 +256,6 @@ static const struct remedy {
         { FEATURE_NOTIFY, FEATURE_REDIRECT, filtered_by_podman, OPEN_PODMAN },
         { FEATURE_CGROUP2, FEATURE_DELEGATION, held_by_v1,
           "boot with cgroup_no_v1=all, so that cgroup v2 gets the controllers" },
-        { FEATURE_DELEGATION, FEATURE_DELEGATION, user_has_manager,
-          "systemd-run --user --scope -p Delegate=yes ringwall run …" },
-        { FEATURE_DELEGATION, FEATURE_DELEGATION, root_has_manager,
-          "systemd-run --scope -p Delegate=yes ringwall run …" },
         { FEATURE_DELEGATION, FEATURE_DELEGATION, user_under_systemd, "loginctl enable-linger" },
         { FEATURE_MANAGER, FEATURE_MANAGER, user_under_systemd, "loginctl enable-linger" },
 };

@@ -189,7 +189,11 @@ struct cap_view {
         struct rules rules; /* its denials of reading and its grants */
         bool limits_reads, limits_writes, limits_workspace;
         struct source reads_by, writes_by;
+        struct source listed; /* of `filesystem.read: listed`, if the ceiling says so */
 };
+
+/* Marks a grant of the view that was said with :ro. */
+#define READ_ONLY "ro"
 
 static void view_add(struct compiler *c, struct cap_view *v, enum rule_kind kind, const char *path, struct source from)
 {
@@ -213,8 +217,26 @@ static void view_add_grant(struct compiler *c, struct cap_view *v, const struct 
                 v->reads_by = s->from;
                 write = s->number == ACCESS_WRITE;
         }
-        if (!s->empty)
-                view_add(c, v, write ? RULE_WRITE : RULE_READ, compile_path(c, s, false), s->from);
+        if (s->empty)
+                return;
+        view_add(c, v, write ? RULE_WRITE : RULE_READ, compile_path(c, s, false), s->from);
+        if (s->number == ACCESS_READ_ONLY && s->key == KEY_ALLOW_PATHS && v->rules.count)
+                v->rules.list[v->rules.count - 1].set = READ_ONLY;
+}
+
+/* As in a policy: "may be read" inside what may be written says nothing, only :ro takes writing away. */
+static void drop_readable_inside_writable(struct rules *rules)
+{
+        size_t kept = 0;
+        for (size_t i = 0; i < rules->count; i++) {
+                const struct rule *r = &rules->list[i];
+                bool inside = false;
+                for (size_t j = 0; r->kind == RULE_READ && !r->set && j < rules->count && !inside; j++)
+                        inside = rules->list[j].kind == RULE_WRITE && path_is_beneath(r->path, rules->list[j].path);
+                if (!inside)
+                        rules->list[kept++] = *r;
+        }
+        rules->count = kept;
 }
 
 static struct cap_view view_new(struct compiler *c, const struct settings *ceiling)
@@ -224,6 +246,10 @@ static struct cap_view view_new(struct compiler *c, const struct settings *ceili
         for (size_t i = 0; i < ceiling->count; i++)
                 if (ceiling->list[i].key == KEY_ALLOW_WRITE || ceiling->list[i].key == KEY_ALLOW_PATHS)
                         view_add_grant(c, &v, &ceiling->list[i]);
+        const struct setting *read = settings_last(ceiling, KEY_READ);
+        if (read && read->number == PLAN_READ_LISTED)
+                v.listed = read->from;
+        drop_readable_inside_writable(&v.rules);
         add_entries_of(c, ceiling, KEY_DENY_READ, &denied);
         for (size_t i = 0; i < denied.count; i++) {
                 const struct entry *e = &denied.list[i];
@@ -243,14 +269,32 @@ static const struct rule *view_denies(const struct cap_view *v, const char *path
         return !rules_decide(&v->rules, path, false, &by) && by ? by : NULL;
 }
 
-static bool view_covers(const struct cap_view *v, const char *path, bool write)
+/* Of the ceiling's grants around a place the deepest counts; NULL when there is none. */
+static const struct rule *view_around(const struct cap_view *v, const char *path)
 {
+        const struct rule *best = NULL;
         for (size_t i = 0; i < v->rules.count; i++) {
                 const struct rule *r = &v->rules.list[i];
-                if ((r->kind == RULE_WRITE || (r->kind == RULE_READ && !write)) && path_is_beneath(path, r->path))
-                        return true;
+                if ((r->kind != RULE_WRITE && r->kind != RULE_READ) || !path_is_beneath(path, r->path))
+                        continue;
+                if (!best || strlen(r->path) > strlen(best->path) ||
+                    (strlen(r->path) == strlen(best->path) && r->kind == RULE_WRITE))
+                        best = r;
         }
-        return false;
+        return best;
+}
+
+static bool view_covers(const struct cap_view *v, const char *path, bool write)
+{
+        const struct rule *around = view_around(v, path);
+        return around && (!write || around->kind == RULE_WRITE);
+}
+
+/* Was it said that this place may be read and no more? That holds for the workspace too. */
+static bool view_says_read_only(const struct cap_view *v, const char *path)
+{
+        const struct rule *around = view_around(v, path);
+        return around && around->kind == RULE_READ && around->set;
 }
 
 struct cutter {
@@ -295,6 +339,11 @@ static bool is_workspace(const struct grant *g)
 static void cut_read(struct cutter *k, const struct grant *g)
 {
         bool cut = k->view->limits_reads && !is_workspace(g) && !view_covers(k->view, g->path, false);
+        /* Everything at once is what `read: listed` in a ceiling is there to prevent. */
+        if (k->view->listed.name && strcmp(g->path, "/") == 0) {
+                record_cut(k, g, k->view->listed, "removed");
+                return;
+        }
         grants_add(k->c, cut ? &k->removed : &k->kept, g->access, g->path, g->set, g->from);
         if (cut)
                 record_cut(k, g, k->view->reads_by, add_narrower(k, g, false) ? "narrowed" : "removed");
@@ -307,7 +356,8 @@ static void cut_grant(struct cutter *k, const struct grant *g)
                 record_cut(k, g, denied->from, "removed");
                 return;
         }
-        bool limited = k->view->limits_writes && (k->view->limits_workspace || !is_workspace(g));
+        bool limited = (k->view->limits_writes && (k->view->limits_workspace || !is_workspace(g))) ||
+                       view_says_read_only(k->view, g->path);
         if (g->access == ACCESS_WRITE) {
                 if (!limited || view_covers(k->view, g->path, true)) {
                         grants_add(k->c, &k->kept, ACCESS_WRITE, g->path, g->set, g->from);
@@ -334,6 +384,23 @@ static void keep_read_only(struct cutter *k)
         }
 }
 
+/* What a ceiling allows to be read and no more stays so inside a writable place of the policy's. */
+static void add_read_only(struct cutter *k)
+{
+        size_t kept = k->kept.count;
+        for (size_t i = 0; i < k->view->rules.count; i++) {
+                const struct rule *r = &k->view->rules.list[i];
+                if (r->kind != RULE_READ || !r->set || !rules_decide(k->uncut, r->path, true, NULL))
+                        continue;
+                for (size_t j = 0; j < kept; j++)
+                        if (k->kept.list[j].access == ACCESS_WRITE && strcmp(r->path, k->kept.list[j].path) != 0 &&
+                            path_is_beneath(r->path, k->kept.list[j].path)) {
+                                grants_add(k->c, &k->kept, ACCESS_READ_ONLY, r->path, NULL, r->from);
+                                break;
+                        }
+        }
+}
+
 void ceiling_cut_grants(struct compiler *c, struct grants *grants, const struct rules *uncut, const char *whose)
 {
         for (size_t i = 0; i < c->ceiling_count; i++) {
@@ -342,6 +409,7 @@ void ceiling_cut_grants(struct compiler *c, struct grants *grants, const struct 
                 for (size_t j = 0; j < grants->count; j++)
                         cut_grant(&k, &grants->list[j]);
                 keep_read_only(&k);
+                add_read_only(&k);
                 *grants = k.kept;
         }
 }

@@ -210,8 +210,8 @@ static void check_chosen_spaces(struct compiler *c, const struct setting *last, 
         } else if (level == LEVEL_MAXIMUM && !(chosen & SPACE_NET)) {
                 wrong = "level maximum always has a network namespace";
                 hint = "add net to the list, or use level strict";
-        } else if (level == LEVEL_STRICT && !(chosen & SPACE_NET) && first_allowed_host(c->plan)) {
-                wrong = "the hosts that are allowed can only be told apart in a network namespace";
+        } else if (level == LEVEL_STRICT && !(chosen & SPACE_NET) && c->plan->number[PLAN_ALLOW_NETWORK].number) {
+                wrong = "the network that is allowed can only be kept apart in a network namespace";
                 hint = "add net to the list, or leave the list out";
         }
         if (wrong) {
@@ -258,8 +258,9 @@ static void compile_namespaces(struct compiler *c)
         }
         *v = (struct plan_value){ level_spaces[level.number], level.from };
         const struct host_rule *host = first_allowed_host(c->plan);
-        if (level.number == LEVEL_STRICT && host) /* hosts are held by a network namespace of the box's own */
-                *v = (struct plan_value){ v->number | SPACE_NET, host->from };
+        struct plan_value network = c->plan->number[PLAN_ALLOW_NETWORK];
+        if (level.number == LEVEL_STRICT && network.number) /* whose sockets then reach the allowed hosts, or none */
+                *v = (struct plan_value){ v->number | SPACE_NET, host ? host->from : network.from };
 }
 
 static void check_numbers(struct compiler *c)

@@ -29,11 +29,26 @@ static bool rules_reserve(struct compiler *c, struct rules *rules, size_t more)
         return true;
 }
 
+/* A path that was joined from two may exceed what each of them kept to. */
+static bool is_too_long(const char *path)
+{
+        size_t names = 0, length = strlen(path);
+        for (size_t i = 0; length > 2 * CAP_COMPONENTS - 2 && i < length; i++)
+                names += path[i] == '/';
+        return length > CAP_TEXT || names > CAP_COMPONENTS;
+}
+
 void rules_add(struct compiler *c, struct rules *rules, struct rule rule)
 {
         if (++c->rules_in_plan > CAP_RULES) {
                 if (!c->failed)
                         message_error(c->messages, rule.from, NULL, "the plan has more than %d file rules", CAP_RULES);
+                c->failed = true;
+                return;
+        }
+        if (is_too_long(rule.path)) {
+                message_error(c->messages, rule.from, "choose a directory that lies less deep",
+                              "a path that is protected below it would be too long");
                 c->failed = true;
                 return;
         }
@@ -71,24 +86,6 @@ static bool grants_path(const struct setting *s, enum access *ret)
         return s->key == KEY_ALLOW_WRITE;
 }
 
-/*
- * "May be read" says nothing new of a place that may be written, while "may only be read" (:ro, --ro) takes writing
- * away there. Only the second becomes a rule.
- */
-static void drop_readable_inside_writable(struct grants *grants)
-{
-        size_t kept = 0;
-        for (size_t i = 0; i < grants->count; i++) {
-                bool inside = false;
-                for (size_t j = 0; grants->list[i].access == ACCESS_READ && j < grants->count && !inside; j++)
-                        inside = grants->list[j].access == ACCESS_WRITE &&
-                                 path_is_beneath(grants->list[i].path, grants->list[j].path);
-                if (!inside)
-                        grants->list[kept++] = grants->list[i];
-        }
-        grants->count = kept;
-}
-
 void compile_grants(struct compiler *c, struct grants *ret)
 {
         const struct plan_value *n = c->plan->number;
@@ -107,7 +104,6 @@ void compile_grants(struct compiler *c, struct grants *ret)
                 if (path)
                         grants_add(c, ret, access, path, NULL, compile_source(c, s->from));
         }
-        drop_readable_inside_writable(ret);
 }
 
 /* Does a grant speak of this place already? Then a default must not narrow what the person said. */
@@ -119,11 +115,22 @@ static bool is_granted(const struct grants *grants, const char *path)
         return false;
 }
 
+/* A private directory gives way to the real one when exactly that is granted. */
+static bool is_granted_itself(const struct grants *grants, const char *path)
+{
+        for (size_t i = 0; i < grants->count; i++)
+                if (strcmp(path, grants->list[i].path) == 0)
+                        return true;
+        return false;
+}
+
 static void add_defaults(struct compiler *c, const struct grants *grants, struct rules *rules)
 {
         for (size_t i = 0; i < default_rule_count; i++) {
                 const struct default_rule *d = &default_rules[i];
-                if (d->kind != RULE_READ || !is_granted(grants, d->path))
+                bool replaced = d->kind == RULE_READ ? is_granted(grants, d->path)
+                                                     : d->kind == RULE_PRIVATE && is_granted_itself(grants, d->path);
+                if (!replaced)
                         rules_add(c, rules, (struct rule){ d->kind, d->path, false, d->why, compile_default() });
         }
 }
@@ -136,8 +143,9 @@ static void add_toolchains(struct compiler *c, struct grants *grants)
                 size_t n = strcspn(path, ":");
                 const char *entry = arena_copy(c->arena, path, n);
                 const char *root = entry ? default_toolchain_of(c->arena, entry, c->facts->home) : NULL;
-                if (root && !is_granted(grants, root))
-                        grants_add(c, grants, ACCESS_READ, root, "toolchain", compile_default());
+                for (; root; root = default_companion_of(c->arena, root, c->facts->home))
+                        if (!is_granted(grants, root))
+                                grants_add(c, grants, ACCESS_READ, root, "toolchain", compile_default());
                 c->no_memory |= !entry;
                 path += n + (path[n] == ':');
         }
@@ -235,6 +243,21 @@ static bool is_placed(const struct entry *e)
         return strchr("/~{", e->setting->text[0]) != NULL;
 }
 
+static bool leaves_its_directory(struct compiler *c, const struct setting *s)
+{
+        for (const char *p = s->text; *p; p += strspn(p, "/")) {
+                size_t n = strcspn(p, "/");
+                if (n == 2 && p[0] == '.' && p[1] == '.') {
+                        message_error(c->messages, s->from, "write the whole path of what lies elsewhere",
+                                      "'%.100s' would leave the directory that it is protected in", s->text);
+                        c->failed = true;
+                        return true;
+                }
+                p += n;
+        }
+        return false;
+}
+
 /* One entry below every writable directory: the same text behind each, so that a long policy stays cheap. */
 static void add_below_each(struct denials *d, const char *const *roots, size_t root_count, const struct entry *e)
 {
@@ -248,16 +271,19 @@ static void add_below_each(struct denials *d, const char *const *roots, size_t r
         } else {
                 struct setting from_root = *e->setting;
                 from_root.base = "/";
-                below = compile_path(c, &from_root, true);
+                below = leaves_its_directory(c, e->setting) ? NULL : compile_path(c, &from_root, true);
                 rule.from = compile_source(c, e->setting->from);
         }
         if (!below)
                 return;
         rule.glob = pattern_is_glob(below);
         const char *literal = rule.glob ? below : pattern_unescape(c->arena, below);
+        bool itself = strcmp(below, "/") == 0; /* "." */
         for (size_t i = 0; literal && i < root_count; i++) {
                 const char *root = rule.glob ? pattern_escape(c->arena, roots[i]) : roots[i];
-                rule.path = root ? arena_join(c->arena, strcmp(root, "/") == 0 ? "" : root, literal) : NULL;
+                if (root && !itself)
+                        root = arena_join(c->arena, strcmp(root, "/") == 0 ? "" : root, literal);
+                rule.path = root;
                 if (rule.path)
                         rules_add(c, d->rules, rule);
                 c->no_memory |= !rule.path;
@@ -413,21 +439,40 @@ static void warn_of_idle_grants(struct compiler *c, const struct grants *grants,
         }
 }
 
+/*
+ * "May be read" says nothing new of a place that may be written, while "may only be read" (:ro, --ro) takes writing
+ * away there. The first becomes a rule only where a denial would close the place otherwise.
+ */
+static bool says_nothing_new(const struct grants *grants, const struct grant *g)
+{
+        for (size_t i = 0; g->access == ACCESS_READ && i < grants->count; i++)
+                if (grants->list[i].access == ACCESS_WRITE && path_is_beneath(g->path, grants->list[i].path))
+                        return true;
+        return false;
+}
+
+static void add_grant(struct compiler *c, const struct grant *g, struct rules *rules)
+{
+        rules_add(c, rules, (struct rule){ g->access == ACCESS_WRITE ? RULE_WRITE : RULE_READ, g->path, false, g->set,
+                                           g->from });
+}
+
 static void compile_rules(struct compiler *c, const struct grants *grants, struct rules *ret)
 {
         if (!rules_reserve(c, ret, default_rule_count + grants->count + protected_set.count + sensitive_set.count))
                 return;
         add_defaults(c, grants, ret);
-        for (size_t i = 0; i < grants->count; i++) {
-                const struct grant *g = &grants->list[i];
-                rules_add(c, ret, (struct rule){ g->access == ACCESS_WRITE ? RULE_WRITE : RULE_READ, g->path, false,
-                                                 g->set, g->from });
-        }
+        for (size_t i = 0; i < grants->count; i++)
+                if (!says_nothing_new(grants, &grants->list[i]))
+                        add_grant(c, &grants->list[i], ret);
         const char *home = c->plan->home;
         if (*home && default_home_is_private(home) && !rules_decide(ret, home, false, NULL))
                 rules_add(c, ret, (struct rule){ RULE_PRIVATE, home, false, "home", compile_default() });
         ceiling_drop_denied(c, ret);
         add_denials(c, grants, ret);
+        for (size_t i = 0; i < grants->count; i++)
+                if (says_nothing_new(grants, &grants->list[i]) && !rules_decide(ret, grants->list[i].path, false, NULL))
+                        add_grant(c, &grants->list[i], ret);
         add_own_files(c, ret);
         warn_of_idle_grants(c, grants, ret);
 }

@@ -155,10 +155,15 @@ static void check_transport(struct compiler *c, const struct plan_server *server
 
 static void warn_of_no_host(struct compiler *c, const struct plan_server *server)
 {
-        bool any = false;
+        bool any = false, wanted = false;
         for (size_t i = 0; i < server->hosts.count; i++)
                 any |= server->hosts.list[i].allow;
-        if (server->allow_network && !any)
+        for (size_t i = 0; i < c->settings->count; i++) {
+                const struct setting *s = &c->settings->list[i];
+                if (setting_is(s, KEY_SERVER_PERMISSIONS, server->name) && !s->empty)
+                        wanted |= text_starts(s->text, "net.") && strcmp(s->text, "net.listen") != 0;
+        }
+        if (server->allow_network && wanted && !any)
                 message_warning(c->messages, server->from, "add allowed_hosts",
                                 "server '%s' may open sockets and reach no host", server->name);
 }

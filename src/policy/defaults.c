@@ -106,6 +106,12 @@ const char *default_toolchain_of(struct arena *a, const char *entry, const char 
         return known ? known : parent_toolchain(a, path, home);
 }
 
+const char *default_companion_of(struct arena *a, const char *toolchain, const char *home)
+{
+        const char *cargo = home ? arena_format(a, "%s/.cargo", home) : NULL;
+        return cargo && strcmp(cargo, toolchain) == 0 ? arena_format(a, "%s/.rustup", home) : NULL;
+}
+
 bool default_home_is_private(const char *home)
 {
         for (size_t i = 0; i < default_rule_count; i++)

@@ -27,6 +27,9 @@ extern const char *const default_env[];
  */
 const char *default_toolchain_of(struct arena *a, const char *entry, const char *home);
 
+/* What a toolchain in the home cannot do without: the compilers behind ~/.cargo/bin lie in ~/.rustup. NULL: nothing. */
+const char *default_companion_of(struct arena *a, const char *toolchain, const char *home);
+
 /* May an empty directory take this home's place? Not where the system itself lies in it: a home of / hides the root. */
 bool default_home_is_private(const char *home);
 

@@ -84,6 +84,17 @@ static bool is_repeated(const struct messages *m, const struct message *new)
         return false;
 }
 
+/* Room for one more. Where there is none, an error takes the place of the last message that is less than one. */
+static struct message *find_room(struct messages *m, enum message_kind kind)
+{
+        if (m->count < CAP_MESSAGES)
+                return arena_array_add(m->arena, &m->list, &m->count, sizeof *m->list);
+        for (size_t i = m->count; i-- > 0 && kind == MESSAGE_ERROR;)
+                if (m->list[i].kind != MESSAGE_ERROR)
+                        return &m->list[i];
+        return NULL;
+}
+
 void message_add(struct messages *m, enum message_kind kind, struct source from, const char *hint, const char *format,
                  ...)
 {
@@ -97,7 +108,7 @@ void message_add(struct messages *m, enum message_kind kind, struct source from,
                 .kind = kind,
                 .from = from,
                 .text = arena_string(m->arena, text),
-                .order = m->count,
+                .order = m->total[MESSAGE_ERROR] + m->total[MESSAGE_WARNING] + m->total[MESSAGE_NOTE],
         };
         if (hint) {
                 char *copy = arena_string(m->arena, hint);
@@ -106,13 +117,9 @@ void message_add(struct messages *m, enum message_kind kind, struct source from,
                 new.hint = copy;
         }
         new.from.name = arena_string(m->arena, from.name ? from.name : "");
-        if (!new.text || !new.from.name || m->count >= CAP_MESSAGES) {
-                m->total[kind]++;
+        if (new.text && new.from.name && is_repeated(m, &new))
                 return;
-        }
-        if (is_repeated(m, &new))
-                return;
-        struct message *slot = arena_array_add(m->arena, &m->list, &m->count, sizeof *slot);
+        struct message *slot = new.text && new.from.name ? find_room(m, kind) : NULL;
         if (slot)
                 *slot = new;
         m->total[kind]++;

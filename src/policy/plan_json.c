@@ -18,7 +18,7 @@ enum { PLAN_FORMAT = 1 };
 /* Adds, or gives the whole list up: a plan that lost a rule on the way out would be another plan. */
 static void append(json_t **list, json_t *item)
 {
-        if (*list && json_array_append_new(*list, item) == 0)
+        if (json_array_append_new(*list, item) == 0) /* which takes the item in any case */
                 return;
         json_decref(*list);
         *list = NULL;
@@ -26,7 +26,7 @@ static void append(json_t **list, json_t *item)
 
 static void set(json_t **object, const char *key, json_t *value)
 {
-        if (*object && json_object_set_new(*object, key, value) == 0)
+        if (json_object_set_new(*object, key, value) == 0)
                 return;
         json_decref(*object);
         *object = NULL;

@@ -96,7 +96,8 @@ static void check_verb(const struct options_verb *verb, char **argv, int argc)
                 check_uses(&r, argv, argc);
                 check_again(&r);
         } else if (returned != OPTIONS_HELP) {
-                PROMISE(returned == -EINVAL && e.code == EINVAL && *e.text && !strchr(e.text, '\n'));
+                PROMISE((returned == -EINVAL || returned == -E2BIG) && e.code == -returned);
+                PROMISE(*e.text && !strchr(e.text, '\n'));
                 promise_printable(e.text);
         }
 }

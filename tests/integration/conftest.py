@@ -3,6 +3,8 @@
 The tests run on the build in $RINGWALL_BUILD, or build/ in the clone, with the rights of whoever started them;
 tests/run-suites starts them as root and as an ordinary user.
 """
+import functools
+import json
 import os
 import pathlib
 import signal
@@ -18,6 +20,7 @@ MARKERS = {
     'source': 'about the source tree, not the programs: runs once, not for each user',
     'only_root': 'makes sense only as root',
     'only_user': 'makes sense only as an ordinary user',
+    'needs_cgroups': 'needs a delegated part of a full cgroup v2 tree, which the VMs of tests/vm have',
 }
 
 
@@ -28,8 +31,10 @@ def pytest_configure(config):
 
 def pytest_collection_modifyitems(config, items):
     """Leaves out what the other run covers. It is not skipped: it has nothing to say here."""
-    other = 'only_user' if os.geteuid() == 0 else 'only_root'
-    left_out = [item for item in items if item.get_closest_marker(other)]
+    others = ['only_user' if os.geteuid() == 0 else 'only_root']
+    if 'RINGWALL_CGROUP' not in os.environ:
+        others.append('needs_cgroups')
+    left_out = [item for item in items if any(map(item.get_closest_marker, others))]
     config.hook.pytest_deselected(items=left_out)
     items[:] = [item for item in items if item not in left_out]
 
@@ -44,6 +49,22 @@ def time_limit():
     yield
     signal.alarm(0)
     signal.signal(signal.SIGALRM, before)
+
+
+@functools.cache
+def refused_levels(build):
+    """The levels that `ringwall run` refuses on this kernel, by the doctor's word; test_doctor.py compares the two."""
+    result = subprocess.run([build / 'ringwall', 'doctor', '--json'], capture_output=True, text=True, check=False)
+    return {name for name, level in json.loads(result.stdout)['levels'].items() if level['verdict'] == 'refused'}
+
+
+@pytest.fixture(autouse=True)
+def level_can_be_held(request, build):
+    """What is said of a level is asked only where this kernel can hold it."""
+    params = request.node.callspec.params if hasattr(request.node, 'callspec') else {}
+    level = params.get('level') or getattr(request.module, 'LEVEL', None)
+    if level in refused_levels(build):
+        pytest.skip(f'this kernel cannot hold the level {level}: ringwall refuses it')
 
 
 @pytest.fixture(scope='session')
@@ -62,6 +83,13 @@ def build():
 def is_root():
     """Do the tests run as root?"""
     return os.geteuid() == 0
+
+
+@pytest.fixture(scope='session')
+def cgroup():
+    """For tests that are marked needs_cgroups: the group that belongs to the user. It has every controller and passes
+    them on; the tests run in its child `tests`, so boxes can be beside that."""
+    return pathlib.Path(os.environ['RINGWALL_CGROUP'])
 
 
 @pytest.fixture

@@ -23,6 +23,8 @@ class Clone:
         for name in ('run', 'tools/prepare', 'packaging/packages-build', 'packaging/packages-test'):
             (self.path / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(repo / name, self.path / name)
+        (self.path / 'tools/demonstrate').write_text('#!/bin/sh\necho "$PWD:demonstrate ${1##*/}"\n')
+        (self.path / 'tools/demonstrate').chmod(0o755)
         for tool in TOOLS + ['mkdir', 'rm']:
             (self.bin / tool).symlink_to(shutil.which(tool))
         self.stub('id', 'echo 1000', quiet=True)
@@ -62,16 +64,16 @@ def clone(tmp_path, repo):
 def test_with_nothing_to_do_it_starts_at_once(clone, tmp_path):
     result = clone.run('run')
     assert (result.returncode, result.stderr) == (0, '')
-    assert result.stdout == f'{clone.path}:policy show\n'
+    assert result.stdout == f'{clone.path}:demonstrate ringwall\n'
     assert clone.calls('apt-get') == clone.calls('meson') == []
     assert len(clone.calls('ninja')) == 1
     assert clone.run('run', 'run', '--', 'ls', 'a b').stdout == f'{clone.path}:run -- ls a b\n'
 
 
 def test_from_elsewhere_the_workspace_is_the_callers(clone, tmp_path):
-    assert clone.run('run', cwd=tmp_path).stdout == f'{tmp_path}:policy show\n'
+    assert clone.run('run', cwd=tmp_path).stdout == f'{tmp_path}:demonstrate ringwall\n'
     (tmp_path / 'link').symlink_to(clone.path / 'run')
-    assert clone.run('../link', cwd=tmp_path).stdout == f'{tmp_path}:policy show\n'
+    assert clone.run('../link', cwd=tmp_path).stdout == f'{tmp_path}:demonstrate ringwall\n'
 
 
 def test_root_installs_just_what_is_missing(clone):
@@ -80,7 +82,7 @@ def test_root_installs_just_what_is_missing(clone):
     clone.stub('apt-get', f'echo "frontend $DEBIAN_FRONTEND" >>"{clone.log}"; echo noise')
     result = clone.run('run')
     assert result.returncode == 0
-    assert result.stdout == f'{clone.path}:policy show\n'       # what apt-get prints is not mixed into it
+    assert result.stdout == f'{clone.path}:demonstrate ringwall\n'       # what apt-get prints is not mixed into it
     assert 'installing meson scdoc\n' in result.stderr
     update, install = clone.calls('apt-get')
     assert update.endswith(' update')
@@ -124,7 +126,7 @@ def test_elsewhere_than_on_debian_it_builds_with_what_there_is(clone):
     (clone.bin / 'apt-get').unlink()
     (clone.bin / 'dpkg-query').unlink()
     result = clone.run('run')
-    assert (result.returncode, result.stdout) == (0, f'{clone.path}:policy show\n')
+    assert (result.returncode, result.stdout) == (0, f'{clone.path}:demonstrate ringwall\n')
 
 
 def test_make_installs_nothing_and_says_what_is_missing(clone):
@@ -139,7 +141,7 @@ def test_make_installs_nothing_and_says_what_is_missing(clone):
 def test_a_stale_build_is_built(clone):
     (clone.path / 'build/stale').touch()
     result = clone.run('run')
-    assert (result.returncode, result.stdout) == (0, f'{clone.path}:policy show\n')
+    assert (result.returncode, result.stdout) == (0, f'{clone.path}:demonstrate ringwall\n')
     assert f'building in {clone.path}/build\n' in result.stderr
     assert len(clone.calls('ninja')) == 2
 
@@ -164,7 +166,7 @@ def test_a_build_directory_of_ones_own(clone, tmp_path):
     clone.stub('meson', f'{MESON}; cp "{clone.path}/build/ringwall" "$1"')
     (clone.bin / 'cp').symlink_to(shutil.which('cp'))
     result = clone.run('run', RINGWALL_BUILD=str(own))
-    assert (result.returncode, result.stdout) == (0, f'{clone.path}:policy show\n')
+    assert (result.returncode, result.stdout) == (0, f'{clone.path}:demonstrate ringwall\n')
     assert f'configuring {own}\n' in result.stderr
     assert clone.run('run', RINGWALL_BUILD=str(own)).stderr == ''
     assert len(clone.calls('meson')) == 1

@@ -1,24 +1,18 @@
 """ringwall policy check, show and schema as a person meets them: what is said about mistakes, how files, flags and
-ceilings become one plan, and what happens with input that nobody would write in good faith.
+ceilings become one plan, and that the schema and the checker agree.
 """
 import itertools
 import json
 import os
-import pty
 import re
-import resource
 import shlex
-import socket
 import stat
 import subprocess
-import time
 
 import jsonschema
 import pytest
 
 BROKEN = 125
-SECONDS = 2           # any input, however hostile
-MEMORY = 512 << 20
 RAW = re.compile(rb'[\x00-\x09\x0b-\x1f]|\xc2[\x80-\x9f]|\xe2\x80[\xaa-\xae]')
 
 
@@ -56,6 +50,11 @@ def policy(workspace):
 
 def rules(plan, kind=None):
     return [rule['path'] for rule in plan['rules'] if kind in (None, rule['kind'])]
+
+
+def server(body, name='s'):
+    """A policy with one MCP server."""
+    return f'tools: {{modules: {{mcp: {{config: {{servers: {{{name}: {body}}}}}}}}}}}\n'
 
 
 def source_of(plan, path):
@@ -122,7 +121,7 @@ def test_what_was_expected_is_said(ringwall, policy, text, expected):
 
 
 def test_a_mismatch_of_transport_is_a_warning(ringwall, policy):
-    name = policy('tools: {modules: {mcp: {config: {servers: {s: {command: x, sandbox: {permissions: [fs.read]}}}}}}}\n')
+    name = policy(server('{command: x, sandbox: {permissions: [fs.read]}}'))
     result = ringwall('policy', 'check', name)
     assert (result.returncode, result.stdout) == (0, f'{name}: ok\n')
     assert 'warning' in result.stderr and 'process.exec' in result.stderr
@@ -185,9 +184,10 @@ def test_the_default_plan_says_where_each_rule_comes_from(ringwall, show, worksp
 
 
 def test_flags_are_part_of_the_plan(show, workspace, home):
-    plan = show('--level', 'maximum', '--ro', '/data/repo', '--rw', 'out/../made', '--deny-read', 'hidden', '--deny-write',
-                '~/keep', '--allow-domain', 'Example.COM', '--allow-domain', '*.example.com:8443', '--memory', '1.5GiB', '--cpu',
-                '50%', '--processes', '7', '--timeout', '1h30m', '--env', 'A=b', '--env', 'C', '--best-effort', '--read', 'broad')
+    plan = show('--level', 'maximum', '--ro', '/data/repo', '--rw', 'out/../made', '--deny-read', 'hidden',
+                '--deny-write', '~/keep', '--allow-domain', 'Example.COM', '--allow-domain', '*.example.com:8443',
+                '--memory', '1.5GiB', '--cpu', '50%', '--processes', '7', '--timeout', '1h30m', '--env', 'A=b',
+                '--env', 'C', '--best-effort', '--read', 'broad')
     assert plan['level'] == {'value': 'maximum', 'source': '--level'}
     assert source_of(plan, '/data/repo') == '--ro'
     assert source_of(plan, workspace / 'made') == '--rw'
@@ -201,8 +201,9 @@ def test_flags_are_part_of_the_plan(show, workspace, home):
 
 @pytest.mark.parametrize('flags, expected', [
     (['--memory', 'much'], '--memory'), (['--cpu', '0'], '--cpu'), (['--allow-domain', '*'], '--allow-domain'),
-    (['--env', '=x'], '--env'), (['--deny-read', '{x}'], '--deny-read'), (['--ro', ''], '--ro'), (['--timeout', '0'], '--timeout'),
-    (['--workspace', '/'], '--workspace'), (['--workspace', 'missing'], 'missing'), (['--processes', '-1'], '--processes'),
+    (['--env', '=x'], '--env'), (['--deny-read', '{x}'], '--deny-read'), (['--ro', ''], '--ro'),
+    (['--timeout', '0'], '--timeout'), (['--workspace', '/'], '--workspace'), (['--workspace', 'missing'], 'missing'),
+    (['--processes', '-1'], '--processes'),
 ])
 def test_a_wrong_flag_is_named(ringwall, flags, expected):
     result = ringwall('policy', 'show', *flags)
@@ -210,8 +211,9 @@ def test_a_wrong_flag_is_named(ringwall, flags, expected):
     assert expected in result.stderr
 
 
-@pytest.mark.parametrize('flag', ['--ro', '--rw', '--deny-read', '--allow-domain', '--env', '--workspace', '--policy', '--settings',
-                                  '--ceiling'])
+@pytest.mark.parametrize('flag', [
+    '--ro', '--rw', '--deny-read', '--allow-domain', '--env', '--workspace', '--policy', '--settings', '--ceiling',
+])
 def test_a_flag_that_is_not_utf8_is_refused_and_shown_harmlessly(ringwall, workspace, flag):
     (workspace / 'x').mkdir()
     value = b'x\xff\x1b[2J'
@@ -247,7 +249,6 @@ def test_a_relative_workdir_starts_from_the_file(show, policy, workspace):
     (workspace / 'conf/project').mkdir(parents=True)
     name = policy('runtime: {workdir: ./project}\n', 'conf/policy.yaml')
     assert show('--policy', name)['workspace'] == f'{workspace}/conf/project'
-    assert show('--policy', name, cwd='/')['workspace'] == f'{workspace}/conf/project' if name.startswith('/') else True
     assert show('--policy', workspace / name, cwd='/')['workspace'] == f'{workspace}/conf/project'
     assert show('--policy', workspace / name, '--workspace', '.')['workspace'] == str(workspace)
 
@@ -259,7 +260,8 @@ def test_a_missing_workdir_is_told_at_its_place(ringwall, policy):
 
 
 def test_srt_settings_are_recognised_and_can_be_named(check, show, workspace):
-    (workspace / 'srt.json').write_text('{"filesystem": {"allowWrite": ["."], "denyRead": ["x"]}, "network": {"allowedDomains": []}}')
+    (workspace / 'srt.json').write_text(
+        '{"filesystem": {"allowWrite": ["."], "denyRead": ["x"]}, "network": {"allowedDomains": []}}')
     (workspace / 'bad.json').write_text('{"filesystem": {"allowWrite": ["."], "denyReed": []}}')
     assert check('srt.json')[0]['ok']
     answer, status = check('bad.json')
@@ -269,7 +271,8 @@ def test_srt_settings_are_recognised_and_can_be_named(check, show, workspace):
 
 def test_a_ceiling_shows_what_it_cut_and_by_what(ringwall, show, policy):
     own = policy('security: {sandbox: {allow_paths: ["/srv:rw"]}}\nnetwork: {allowed_domains: [a.org, b.org]}\n')
-    ceiling = policy('filesystem: {allow_write: ["{workspace}"], deny_read: [/srv/no]}\nnetwork: {allowed_domains: [b.org]}\n'
+    ceiling = policy('filesystem: {allow_write: ["{workspace}"], deny_read: [/srv/no]}\n'
+                     'network: {allowed_domains: [b.org]}\n'
                      'security: {sandbox: {resources: {memory: 1GiB}}}\n')
     plan = show('--policy', own, '--ceiling', ceiling)
     cuts = {cut['what'].split(' (')[0]: (cut['result'], cut['by']) for cut in plan['cuts']}
@@ -299,75 +302,17 @@ def test_a_named_policy_is_protected_under_each_of_its_names(show, workspace, po
     policy('mode: auto\n', 'real/policy.yaml')
     (workspace / 'link.yaml').symlink_to('real/policy.yaml')
     (workspace / 'dir').symlink_to('real')
-    assert {f'{workspace}/link.yaml', f'{workspace}/real/policy.yaml'} <= set(rules(show('--policy', 'link.yaml'), 'protect'))
+    assert {f'{workspace}/link.yaml', f'{workspace}/real/policy.yaml'} <= \
+        set(rules(show('--policy', 'link.yaml'), 'protect'))
     assert {f'{workspace}/dir/policy.yaml', f'{workspace}/real/policy.yaml'} <= \
         set(rules(show('--policy', './dir//policy.yaml'), 'protect'))
     assert f'{workspace}/real/policy.yaml' in rules(show('--ceiling', 'real/policy.yaml'), 'protect')
 
 
-# Files that are no files.
-
-def make_fifo(path):
-    os.mkfifo(path)
-
-
-def make_socket(path):
-    directory = os.open(path.parent, os.O_PATH)   # a socket's name is short, pytest's folders are not
-    with socket.socket(socket.AF_UNIX) as sock:
-        sock.bind(f'/proc/self/fd/{directory}/{path.name}')
-    os.close(directory)
-
-
-@pytest.mark.parametrize('make, expected', [
-    (lambda path: path.mkdir(), 'directory'),
-    (make_fifo, 'not a regular file'),
-    (make_socket, ''),
-    (lambda path: path.symlink_to('/dev/zero'), 'not a regular file'),
-    (lambda path: path.symlink_to('/dev/tty'), ''),
-    (lambda path: path.symlink_to('nowhere'), 'No such file'),
-    (lambda path: path.symlink_to(path.name), 'symbolic links'),
-    (lambda path: None, 'No such file'),
-    (lambda path: path.symlink_to('/proc/self/mem'), ''),
-    (lambda path: path.symlink_to('/proc/kmsg'), ''),
-    (lambda path: path.symlink_to('/dev/full'), 'not a regular file'),
-    (lambda path: path.write_bytes(b'\x7fELF' + bytes(5000)), 'NUL'),
-    (lambda path: path.write_bytes(b'mode: \xff\n'), 'UTF-8'),
-    (lambda path: path.write_bytes('mode: auto\n'.encode('utf-16')), 'UTF-8'),
-    (lambda path: os.truncate(os.open(path, os.O_CREAT | os.O_WRONLY), 1 << 40), 'larger'),
-], ids=lambda value: value if isinstance(value, str) else '')
-@pytest.mark.parametrize('verb', [['policy', 'check'], ['policy', 'show', '--policy'], ['policy', 'show', '--settings'],
-                                  ['policy', 'show', '--ceiling']], ids=' '.join)
-def test_what_is_no_policy_file_is_refused_at_once(ringwall, workspace, make, expected, verb):
-    path = workspace / 'odd.yaml'
-    make(path)
-    result = ringwall(*verb, 'odd.yaml', timeout=10)
-    assert (result.returncode, result.stdout) == (BROKEN, '')
-    assert 'odd.yaml' in result.stderr and expected in result.stderr
-
-
-@pytest.mark.only_user
-@pytest.mark.parametrize('verb', [['policy', 'check'], ['policy', 'show', '--policy'], ['policy', 'show', '--ceiling']], ids=' '.join)
-def test_an_unreadable_file_stops_everything(ringwall, policy, workspace, verb):
-    name = policy('mode: auto\n')
-    (workspace / name).chmod(0)
-    result = ringwall(*verb, name)
-    assert (result.returncode, result.stdout) == (BROKEN, '')
-    assert 'Permission denied' in result.stderr
-
-
-@pytest.mark.only_user
-def test_the_persons_own_policy_is_never_skipped_because_of_its_mode(ringwall, home):
-    own = home / '.config/ringwall/policy.yaml'
-    own.parent.mkdir(parents=True)
-    own.write_text('mode: auto\n')
-    own.chmod(0)
-    assert ringwall('policy', 'show').returncode == BROKEN
-    own.chmod(0o600)
-    own.parent.chmod(0)
-    try:
-        assert ringwall('policy', 'show').returncode == BROKEN
-    finally:
-        own.parent.chmod(0o700)
+def test_a_policy_that_is_not_there_yet_cannot_be_planted(show, workspace):
+    """What the next run would read as the person's own must not be the agent's to write."""
+    plan = show(env={'XDG_CONFIG_HOME': f'{workspace}/conf'})
+    assert {f'{workspace}/conf/ringwall', f'{workspace}/conf/ringwall/policy.yaml'} & set(rules(plan, 'protect'))
 
 
 # Composition, in a mount namespace that has an /etc of its own.
@@ -388,9 +333,9 @@ def machine(build, home, workspace, tmp_path):
         for name, text in files.items():
             (etc / 'ringwall' / name).write_text(text)
         command = f'mount --bind {shlex.quote(str(etc))} /etc && exec "$@"'
-        variables = {'HOME': str(home), 'PATH': '/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin', 'LANG': 'C.UTF-8', **(env or {})}
-        return subprocess.run([*namespace, 'sh', '-c', command, 'sh', build / 'ringwall', *arguments], env=variables, cwd=workspace,
-                              capture_output=True, text=True, timeout=60)
+        variables = {'HOME': str(home), 'PATH': '/usr/bin:/bin:/usr/sbin:/sbin', 'LANG': 'C.UTF-8', **(env or {})}
+        return subprocess.run([*namespace, 'sh', '-c', command, 'sh', build / 'ringwall', *arguments], env=variables,
+                              cwd=workspace, capture_output=True, text=True, timeout=60)
     return run
 
 
@@ -405,13 +350,15 @@ def test_files_and_flags_in_their_order(machine, home, policy):
     own.write_text('security: {sandbox: {pool_size: 3, pool_max: 13, idle_timeout: 33, allow_paths: [/srv/user]}}\n')
     named = policy('security: {sandbox: {pool_max: 14, idle_timeout: 34, allow_paths: [/srv/named]}}\n')
     later = policy('security: {sandbox: {idle_timeout: 35}}\nruntime: {timeout: 5}\n')
-    plan = plan_of(machine({'policy.yaml': 'mode: auto\nsecurity: {sandbox: {pool_size: 2, pool_max: 12, idle_timeout: 32, '
-                                           'session_timeout: 62, allow_paths: [/srv/etc]}}\nruntime: {timeout: 4}\n'},
-                           'policy', 'show', '--json', '--timeout', '6', '--policy', named, '--policy', later))
+    etc = ('mode: auto\nsecurity: {sandbox: {pool_size: 2, pool_max: 12, idle_timeout: 32, session_timeout: 62, '
+           'allow_paths: [/srv/etc]}}\nruntime: {timeout: 4}\n')
+    plan = plan_of(machine({'policy.yaml': etc}, 'policy', 'show', '--json', '--timeout', '6', '--policy', named,
+                           '--policy', later))
     got = {key: (plan[key]['value'], plan[key]['source'].split(':')[0]) for key in
            ('mode', 'session_timeout', 'pool_size', 'pool_max', 'idle_timeout', 'timeout')}
     assert got == {'mode': ('auto', '/etc/ringwall/policy.yaml'), 'session_timeout': (62, '/etc/ringwall/policy.yaml'),
-                   'pool_size': (3, str(own)), 'pool_max': (14, named), 'idle_timeout': (35, later), 'timeout': (6, '--timeout')}
+                   'pool_size': (3, str(own)), 'pool_max': (14, named), 'idle_timeout': (35, later),
+                   'timeout': (6, '--timeout')}
     assert {'/srv/etc', '/srv/user', '/srv/named'} <= set(rules(plan, 'read'))
 
 
@@ -419,8 +366,9 @@ def test_the_config_directory_can_be_elsewhere(machine, home):
     other = home / 'conf/ringwall/policy.yaml'
     other.parent.mkdir(parents=True)
     other.write_text('mode: auto\n')
-    assert plan_of(machine({}, 'policy', 'show', '--json', env={'XDG_CONFIG_HOME': f'{home}/conf'}))['mode']['value'] == 'auto'
-    assert plan_of(machine({}, 'policy', 'show', '--json', env={'XDG_CONFIG_HOME': 'conf'}))['mode']['value'] == 'accept-edits'
+    for config, mode in (f'{home}/conf', 'auto'), ('conf', 'accept-edits'):
+        plan = plan_of(machine({}, 'policy', 'show', '--json', env={'XDG_CONFIG_HOME': config}))
+        assert plan['mode']['value'] == mode
 
 
 def test_the_machines_ceiling_cuts_everything_that_comes(machine, policy):
@@ -429,9 +377,9 @@ def test_the_machines_ceiling_cuts_everything_that_comes(machine, policy):
                'policy.yaml': 'mode: auto\n'}
     named = policy('security: {sandbox: {level: off, allow_paths: ["/srv:rw"]}}\n')
     wide = policy('filesystem: {allow_write: [/]}\n')
-    plan = plan_of(machine(ceiling, 'policy', 'show', '--json', '--policy', named, '--rw', '/data', '--allow-domain', 'b.org',
-                           '--allow-domain', 'a.org', '--memory', '8GiB', '--ceiling', wide))
-    assert (plan['level']['value'], plan['mode']['value'], plan['memory']['value']) == ('strict', 'accept-edits', 1 << 30)
+    plan = plan_of(machine(ceiling, 'policy', 'show', '--json', '--policy', named, '--rw', '/data', '--allow-domain',
+                           'b.org', '--allow-domain', 'a.org', '--memory', '8GiB', '--ceiling', wide))
+    assert [plan[key]['value'] for key in ('level', 'mode', 'memory')] == ['strict', 'accept-edits', 1 << 30]
     assert [host['host'] for host in plan['hosts']] == ['a.org']
     assert not {'/srv', '/data', '/'} & set(rules(plan, 'write'))
     assert {cut['by'].rsplit(':', 2)[0] for cut in plan['cuts']} == {'/etc/ringwall/ceiling.yaml'}
@@ -481,19 +429,24 @@ def test_golden_policies_fit_the_schema_and_pass_the_check(valid, check, repo):
     assert (answer['ok'], status) == (True, 0)
 
 
-WRONG = ['mode: fast', 'unknown: 1', '[]', 'security: {sandbox: {levle: strict}}', 'security: {sandbox: {level: on}}',
-         'security: {sandbox: {pool_size: 0}}', 'security: {sandbox: {pool_size: 33}}', 'security: {sandbox: {pool_max: 65}}',
-         'security: {sandbox: {pool_size: two}}', 'security: {sandbox: {session_timeout: 59}}', 'security: {sandbox: {idle_timeout: 29}}',
-         'security: {sandbox: {audit: yes}}', 'security: {sandbox: {namespaces: [time]}}', 'security: {sandbox: {allow_paths: /x}}',
-         'security: {sandbox: {allow_paths: [""]}}', 'security: {sandbox: {allow_paths: [[/x]]}}', 'security: strict',
-         'security: {sandbox: {resources: {memory: much}}}', 'security: {sandbox: {resources: {cpu: -1}}}',
-         'security: {sandbox: {resources: {processes: 0}}}', 'security: {sandbox: {resources: {disk: 1}}}',
-         'network: {allowed_domains: ["https://a.org"]}', 'network: {allowed_domains: [a b]}', 'network: {allowed_domains: a.org}',
-         'filesystem: {read: all}', 'filesystem: {allow_read: [/x]}', 'runtime: {env: [1A]}', 'runtime: {timeout: soon}',
-         'tools: {modules: {shell: {x: 1}}}', 'tools: {modules: {bash: {}}}', 'tools: {capabilities: {grant: [root]}}',
-         'tools: {modules: {mcp: {config: {servers: {s: {command: x}}}}}}',
-         'tools: {modules: {mcp: {config: {servers: {s: {sandbox: {permissions: [fs]}}}}}}}',
-         'tools: {modules: {mcp: {config: {servers: {s: {transport: tcp, sandbox: {}}}}}}}']
+WRONG = [
+    'mode: fast', 'unknown: 1', '[]', 'security: {sandbox: {levle: strict}}', 'security: {sandbox: {level: on}}',
+    'security: {sandbox: {pool_size: 0}}', 'security: {sandbox: {pool_size: 33}}',
+    'security: {sandbox: {pool_max: 65}}', 'security: {sandbox: {pool_size: two}}',
+    'security: {sandbox: {session_timeout: 59}}', 'security: {sandbox: {idle_timeout: 29}}',
+    'security: {sandbox: {audit: yes}}', 'security: {sandbox: {namespaces: [time]}}',
+    'security: {sandbox: {allow_paths: /x}}', 'security: {sandbox: {allow_paths: [""]}}',
+    'security: {sandbox: {allow_paths: [[/x]]}}', 'security: strict',
+    'security: {sandbox: {resources: {memory: much}}}', 'security: {sandbox: {resources: {cpu: -1}}}',
+    'security: {sandbox: {resources: {processes: 0}}}', 'security: {sandbox: {resources: {disk: 1}}}',
+    'network: {allowed_domains: ["https://a.org"]}', 'network: {allowed_domains: [a b]}',
+    'network: {allowed_domains: a.org}', 'filesystem: {read: all}', 'filesystem: {allow_read: [/x]}',
+    'runtime: {env: [1A]}', 'runtime: {timeout: soon}', 'tools: {modules: {shell: {x: 1}}}',
+    'tools: {modules: {bash: {}}}', 'tools: {capabilities: {grant: [root]}}',
+    'tools: {modules: {mcp: {config: {servers: {s: {command: x}}}}}}',
+    'tools: {modules: {mcp: {config: {servers: {s: {sandbox: {permissions: [fs]}}}}}}}',
+    'tools: {modules: {mcp: {config: {servers: {s: {transport: tcp, sandbox: {}}}}}}}',
+]
 
 
 @pytest.mark.parametrize('text', WRONG)
@@ -502,13 +455,17 @@ def test_wrong_policies_fit_neither_schema_nor_check(valid, check, policy, text)
     assert check(policy(text))[1] == BROKEN
 
 
-RIGHT = ['', 'mode: auto', 'security: ', 'security: {sandbox: {allow_paths: }}', 'tools: {modules: {shell: }}', 'filesystem: {protect: []}',
-         'security: {sandbox: {resources: {memory: 1073741824, cpu: 0.5}}}', 'security: {sandbox: {resources: {memory: 1.5 GiB, cpu: "150%"}}}',
-         'security: {sandbox: {resources: {cpu: 2 cores}}}', 'security: {sandbox: {session_timeout: 1h30m, idle_timeout: 10 min}}',
-         'runtime: {env: [A, A=b c, _=]}', 'network: {allowed_domains: [+github, -ghcr.io, "*.a.org:1", bücher.example]}',
-         'filesystem: {deny_read: [-ssh, "**/x?", "[a-z]"]}', 'security: {sandbox: {level: off}}',
-         'tools: {modules: {mcp: {config: {servers: {s: {command: [a, b], args: [1, true], env: {A: 1}, sandbox: }}}}}}',
-         'tools: {modules: {mcp: {config: {servers: {s: {command: a b, sandbox: {permissions: ["fs.*"]}}}}}}}']
+RIGHT = [
+    '', 'mode: auto', 'security: ', 'security: {sandbox: {allow_paths: }}', 'tools: {modules: {shell: }}',
+    'filesystem: {protect: []}', 'security: {sandbox: {resources: {memory: 1073741824, cpu: 0.5}}}',
+    'security: {sandbox: {resources: {memory: 1.5 GiB, cpu: "150%"}}}',
+    'security: {sandbox: {resources: {cpu: 2 cores}}}',
+    'security: {sandbox: {session_timeout: 1h30m, idle_timeout: 10 min}}', 'runtime: {env: [A, A=b c, _=]}',
+    'network: {allowed_domains: [+github, -ghcr.io, "*.a.org:1", bücher.example]}',
+    'filesystem: {deny_read: [-ssh, "**/x?", "[a-z]"]}', 'security: {sandbox: {level: off}}',
+    'tools: {modules: {mcp: {config: {servers: {s: {command: [a, b], args: [1, true], env: {A: 1}, sandbox: }}}}}}',
+    'tools: {modules: {mcp: {config: {servers: {s: {command: a b, sandbox: {permissions: ["fs.*"]}}}}}}}',
+]
 
 
 @pytest.mark.parametrize('text', RIGHT)
@@ -579,177 +536,6 @@ def test_words_and_bounds_of_the_schema_are_those_of_the_checker(schema, check, 
         if 'servers' not in json.dumps(document):
             assert validator.is_valid(document) == expected, document
         assert refused != expected, (document, answer)   # what depends on two keys is told otherwise
-
-
-# Hostile input: bounded time and memory, tame output.
-
-def nested_aliases():
-    lines = ['a0: &a0 [x, x, x, x, x, x, x, x, x, x]']
-    lines += [f'a{i}: &a{i} [{", ".join([f"*a{i - 1}"] * 10)}]' for i in range(1, 30)]
-    return '\n'.join(lines)
-
-
-def servers(count, body):
-    entries = ''.join(f'     s{i}: {{command: x, sandbox: {body(i)}}}\n' for i in range(count))
-    return f'tools:\n modules:\n  mcp:\n   config:\n    servers:\n{entries}'
-
-
-HUGE = {
-    'ten megabytes': lambda: '#' * (10 << 20),
-    'almost the largest comment': lambda: '#' * ((1 << 20) - 1),
-    'deep lists': lambda: '[' * 500000,
-    'deep maps': lambda: '{a: ' * 200000,
-    'deep blocks': lambda: '- ' * 500000,
-    'alias bomb': nested_aliases,
-    'many keys': lambda: ''.join(f'k{i}: 1\n' for i in range(90000)),
-    'many equal keys': lambda: 'k: 1\n' * 200000,
-    'one long word': lambda: 'mode: ' + 'x' * 1000000,
-    'one long line of mistakes': lambda: '{' + ', '.join(f'k{i}: 1' for i in range(1000)) + '}',
-    'wide characters': lambda: 'mode: ' + '€' * 300000,
-    'quotes': lambda: "'" * 1000001,
-    'many domains': lambda: 'network:\n allowed_domains:\n' + ''.join(f' - h{i}.ab.cd\n' for i in range(39900)),
-    'many denied domains and servers': lambda: 'network:\n denied_domains:\n' + ''.join(
-        f' - h{i}.ab.cd\n' for i in range(38000)) + servers(127, lambda i: '{permissions: [process.exec]}'),
-    'domains of the most that is allowed and servers': lambda: 'network:\n denied_domains:\n' + ''.join(
-        f' - h{i}.ab.cd\n' for i in range(4000)) + servers(127, lambda i: '{permissions: [process.exec]}'),
-    'patterns against grants': lambda: 'filesystem:\n deny_read:\n' + ''.join(
-        f' - /**/a*{i}\n' for i in range(19000)) + 'security:\n sandbox:\n  allow_paths:\n' + ''.join(
-        f'  - /a/b/c/d/e/f/g/{i}\n' for i in range(19000)),
-    'patterns of the most that is allowed against grants': lambda: 'filesystem:\n deny_read:\n' + ''.join(
-        f' - /**/a*b*{i}\n' for i in range(900)) + 'security:\n sandbox:\n  allow_paths:\n' + ''.join(
-        f'  - /{"ab/" * 60}{i}\n' for i in range(2000)),
-    'stars against long paths': lambda: 'filesystem:\n deny_read:\n' + ''.join(
-        f' - "/**/{"a*" * 40}{i}/**/{"b*" * 40}/**/c"\n' for i in range(1000)) + 'security:\n sandbox:\n  allow_paths:\n' + ''.join(
-        f'  - /{"a" * 200}/{"ab/" * 60}{i}\n' for i in range(1500)),
-    'servers that write everywhere': lambda: servers(128, lambda i: '{permissions: [process.exec, fs.write], paths: {write: [' + ','.join(
-        f'/w{j}' for j in range(295)) + ']}}'),
-    'servers of the most that is allowed': lambda: servers(128, lambda i: '{permissions: [process.exec, fs.write], paths: {write: [' +
-                                                           ','.join(f'/w{j}' for j in range(14)) + ']}}'),
-    'many writable places': lambda: 'filesystem:\n allow_write:\n' + ''.join(f' - /w/{i}\n' for i in range(1024)) + ' protect:\n' + ''.join(
-        f' - "**/n{i}"\n' for i in range(100)),
-    'a thousand releases': lambda: 'filesystem:\n protect:\n' + ' - -git\n - +git\n' * 8000,
-    'many names in a path': lambda: 'filesystem:\n deny_read:\n' + f' - {"/a" * 2000}\n' * 200,
-    'many environment variables': lambda: 'runtime:\n env:\n' + ''.join(f' - V{i}=x\n' for i in range(39900)),
-    'a server with many variables': lambda: servers(1, lambda i: '{permissions: [process.exec]}, env: {' + ','.join(
-        f'V{j}: x' for j in range(1000)) + '}'),
-    'many commands': lambda: servers(100, lambda i: '{permissions: [process.exec]}, args: [' + ','.join(['x'] * 350) + ']'),
-}
-
-
-def limited(build, arguments, cwd, home):
-    """Runs ringwall with little memory; returns status, errors, seconds and the largest size in bytes."""
-    def limit():
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-        resource.setrlimit(resource.RLIMIT_CPU, (5 * SECONDS, 5 * SECONDS))
-    reader, writer = os.pipe()
-    start = time.monotonic()
-    process = subprocess.Popen([build / 'ringwall', *arguments], cwd=cwd, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=writer,
-                               env={'HOME': str(home), 'PATH': '/usr/bin:/bin'},
-                               preexec_fn=limit)
-    os.close(writer)
-    with open(reader, 'rb') as file:
-        errors = file.read()
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    return process.returncode, errors.decode(), time.monotonic() - start, usage.ru_maxrss * 1024
-
-
-@pytest.mark.parametrize('name', HUGE)
-@pytest.mark.parametrize('verb', [['policy', 'check'], ['policy', 'show', '--json', '--policy'], ['policy', 'show', '--ceiling']], ids=' '.join)
-def test_no_input_takes_much_time_or_memory(build, home, workspace, name, verb):
-    (workspace / 'huge.yaml').write_text(HUGE[name]())
-    status, errors, seconds, size = limited(build, [*verb, 'huge.yaml'], workspace, home)
-    assert status in (0, BROKEN)
-    assert 'no memory' not in errors and 'Cannot allocate' not in errors, errors
-    assert len(errors) < 100000
-    assert seconds < SECONDS, f'{seconds:.1f} s'
-    assert size < MEMORY
-
-
-def test_huge_srt_settings_are_bounded_too(build, home, workspace):
-    texts = ['[' * 500000, '{"a":' * 200000, json.dumps({'network': {'allowedDomains': [f'h{i}.ab.cd' for i in range(39000)]}}),
-             json.dumps({'filesystem': {'denyRead': [f'/**/a*{i}' for i in range(15000)], 'allowWrite': [f'/a/b/c/d/{i}' for i in range(15000)]}}),
-             json.dumps({f'k{i}': 1 for i in range(60000)}), ' ' * (1 << 20) + '{}', '"' + 'x' * 1000000 + '"']
-    for text in texts:
-        (workspace / 'huge.json').write_text(text)
-        for verb in ['policy', 'check'], ['policy', 'show', '--settings']:
-            status, errors, seconds, size = limited(build, [*verb, 'huge.json'], workspace, home)
-            assert status in (0, BROKEN)
-            assert 'allocate' not in errors and seconds < SECONDS and size < MEMORY, (text[:40], errors[:300], seconds)
-
-
-def test_thousands_of_flags_are_bounded(build, home, workspace):
-    flags = list(itertools.chain.from_iterable(('--ro', f'/a/{i}', '--deny-read', f'/**/b*{i}') for i in range(2000)))
-    status, errors, seconds, size = limited(build, ['policy', 'show', *flags], workspace, home)
-    assert status in (0, BROKEN)
-    assert 'allocate' not in errors and seconds < SECONDS and size < MEMORY
-
-
-ESCAPES = '\\e[2J\\e]0;owned\\a\\u009b31m\\u202etxt\\b\\r\\x7f'
-
-
-def test_hostile_contents_reach_no_terminal(ringwall, policy):
-    texts = [f'"{ESCAPES}": 1\n', f'mode: "{ESCAPES}"\n', f'filesystem: {{deny_read: ["/{ESCAPES}"], allow_write: ["/srv/{ESCAPES}"]}}\n',
-             f'tools: {{modules: {{mcp: {{config: {{servers: {{"{ESCAPES}": {{command: x, sandbox: {{permissions: [process.exec]}}}}}}}}}}}}}}\n',
-             f'tools: {{modules: {{mcp: {{config: {{servers: {{s: {{command: ["{ESCAPES}"], env: {{A: "{ESCAPES}"}}, url: "{ESCAPES}", '
-             f'sandbox: {{permissions: [process.exec]}}}}}}}}}}}}}}\n',
-             f'runtime: {{env: ["A={ESCAPES}"]}}\n', f'runtime: {{workdir: "./{ESCAPES}"}}\n', f'network: {{allowed_domains: ["{ESCAPES}.org"]}}\n',
-             f'filesystem: {{deny_read: ["-{ESCAPES}"], protect: ["+{ESCAPES}"]}}\n', f'a: !{ESCAPES[:2]} x\n',
-             'mode: auto # \x1b[2J\n', 'nonsense: 1 # \u009b31m \u202e\n', 'nonsense: 1 \x1b[2J\n', '\x1b[2J\n', '# \u2028\nnonsense: 1\n']
-    for text in texts:
-        name = policy(text)
-        for flag in '--policy', '--ceiling':
-            assert_tame(ringwall('policy', 'show', flag, name))
-            assert_tame(ringwall('policy', 'show', '--json', flag, name))
-        assert_tame(ringwall('policy', 'check', name))
-
-
-def test_hostile_names_reach_no_terminal(ringwall, workspace, policy):
-    name = '\x1b[2J\x07\u202e\n\u009b1m'
-    (workspace / name).mkdir()
-    bad, good = policy('nonsense: 1\n', f'{name}/bad.yaml'), policy('mode: auto\n', f'{name}/good.yaml')
-    for arguments in (['policy', 'check', bad, good], ['policy', 'check', name], ['policy', 'check', f'{name}/missing'],
-                      ['policy', 'show', '--policy', good], ['policy', 'show', '--ceiling', good, '--rw', name],
-                      ['policy', 'show', '--workspace', name], ['policy', 'show', '--workspace', f'{name}/missing']):
-        result = ringwall(*arguments)
-        assert_tame(result)
-    assert ringwall('policy', 'check', bad, good).stdout.count('\n') == 1
-    answer = json.loads(assert_tame(ringwall('policy', 'check', '--json', bad, good)).stdout)
-    assert [file['ok'] for file in answer['files']] == [False, True]
-    assert_tame(ringwall('policy', 'show', cwd=workspace / name))
-
-
-def test_on_a_terminal_only_our_own_colours_appear(build, home, workspace, policy):
-    name = policy('"\\e[2J\\e]0;x\\a": 1\n')
-    leader, follower = pty.openpty()
-    subprocess.run([build / 'ringwall', 'policy', 'check', name], cwd=workspace, stdout=follower, stderr=follower, timeout=60,
-                   env={'HOME': str(home), 'TERM': 'xterm'})
-    os.close(follower)
-    shown = os.read(leader, 65536)
-    os.close(leader)
-    assert b'\x1b[' in shown
-    assert not re.sub(rb'\x1b\[[0-9;]*m', b'', shown).count(b'\x1b') and b'\a' not in shown
-
-
-# Names in other scripts.
-
-@pytest.mark.parametrize('written, canonical', [
-    ('bücher.example', 'xn--bcher-kva.example'), ('BÜCHER.example', 'xn--bcher-kva.example'), ('*.bücher.example:8443', '*.xn--bcher-kva.example:8443'),
-    ('faß.example', 'xn--fa-hia.example'), ('例え.テスト', 'xn--r8jz45g.xn--zckzah'), ('例え。テスト', 'xn--r8jz45g.xn--zckzah'),
-    ('ｅｘａｍｐｌｅ.com', 'example.com'), ('bu\u0308cher.example', 'xn--bcher-kva.example'), ('XN--BCHER-KVA.example', 'xn--bcher-kva.example'),
-])
-def test_names_in_other_scripts_have_one_form(show, policy, written, canonical):
-    name = policy(f'network: {{allowed_domains: ["{written}"]}}\n')
-    assert [host['host'] for host in show('--policy', name)['hosts']] == [canonical]
-    assert [host['host'] for host in show('--allow-domain', written)['hosts']] == [canonical]
-
-
-@pytest.mark.parametrize('written', ['１２７.0.0.1', '*.ｃｏｍ', '＊.example.com', 'a／b.example', 'a＠b.example', 'ex\u00adample..com', '\u200d.example',
-                                     'a\u2028b.example', '☃️\u0000.example', 'ü' * 64 + '.example', '-ü.example', '*.例え', 'ü example.org', '[ü]'])
-def test_odd_names_in_other_scripts_are_refused(check, policy, written):
-    name = policy(json.dumps({'network': {'allowed_domains': [written]}}))
-    answer, status = check(name)
-    assert status == BROKEN, answer
 
 
 # Leaving no trace.

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "linux/cgroup_files.h"
 #include "linux/probes.h"
 
 static void test_cgroup_is_found_below_its_mount(void **state)
@@ -39,7 +40,8 @@ static void test_cgroup_is_found_below_its_mount(void **state)
         };
         for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
                 char path[256] = "";
-                int r = limits_find_cgroup(rows[i].mountinfo, rows[i].cgroup, path, sizeof path);
+                size_t top = 0;
+                int r = cgroup_find(rows[i].mountinfo, rows[i].cgroup, path, sizeof path, &top);
                 print_message("%s", rows[i].cgroup);
                 assert_int_equal(r, rows[i].path ? 0 : -ENOENT);
                 if (rows[i].path)
@@ -51,8 +53,9 @@ static void test_cgroup_path_that_is_too_long_is_an_error(void **state)
 {
         (void)state;
         char path[8];
-        assert_int_equal(limits_find_cgroup("30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n", "0::/\n", path,
-                                            sizeof path),
+        size_t top;
+        assert_int_equal(cgroup_find("30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n", "0::/\n", path,
+                                     sizeof path, &top),
                          -ENAMETOOLONG);
 }
 

@@ -28,9 +28,12 @@ static const struct {
         uint64_t result;
         bool cut;
 } numbers[] = {
-        { "security: {sandbox: {level: standard}}", "security: {sandbox: {level: strict}}", PLAN_LEVEL, LEVEL_STRICT, true },
-        { "security: {sandbox: {level: off}}", "security: {sandbox: {level: maximum}}", PLAN_LEVEL, LEVEL_MAXIMUM, true },
-        { "security: {sandbox: {level: maximum}}", "security: {sandbox: {level: strict}}", PLAN_LEVEL, LEVEL_MAXIMUM, false },
+        { "security: {sandbox: {level: standard}}", "security: {sandbox: {level: strict}}", PLAN_LEVEL, LEVEL_STRICT,
+          true },
+        { "security: {sandbox: {level: off}}", "security: {sandbox: {level: maximum}}", PLAN_LEVEL, LEVEL_MAXIMUM,
+          true },
+        { "security: {sandbox: {level: maximum}}", "security: {sandbox: {level: strict}}", PLAN_LEVEL, LEVEL_MAXIMUM,
+          false },
         { "mode: auto", "mode: accept-edits", PLAN_MODE, 0, true },
         { "", "mode: auto", PLAN_MODE, 0, false },
         { "best_effort: true", "best_effort: false", PLAN_BEST_EFFORT, 0, true },
@@ -48,15 +51,18 @@ static const struct {
         { "", "runtime: {timeout: 10}", PLAN_TIMEOUT, 10, true },
         { "runtime: {timeout: 5}", "runtime: {timeout: 10}", PLAN_TIMEOUT, 5, false },
         { "", "security: {sandbox: {resources: {memory: 1GiB}}}", PLAN_MEMORY, 1 << 30, true },
-        { "security: {sandbox: {resources: {memory: 2GiB}}}", "security: {sandbox: {resources: {memory: 1GiB}}}", PLAN_MEMORY,
-          1 << 30, true },
+        { "security: {sandbox: {resources: {memory: 2GiB}}}", "security: {sandbox: {resources: {memory: 1GiB}}}",
+          PLAN_MEMORY, 1 << 30, true },
         { "", "security: {sandbox: {resources: {cpu: 0.5}}}", PLAN_CPU, 500, true },
         { "", "security: {sandbox: {resources: {processes: 3}}}", PLAN_PROCESSES, 3, true },
-        { "security: {sandbox: {resources: {}}}", "security: {sandbox: {resources: {processes: 30}}}", PLAN_PROCESSES, 10, false },
-        { "security: {sandbox: {level: standard}}", "security: {sandbox: {level: strict, namespaces: [user, net]}}", PLAN_NAMESPACES,
-          SPACE_USER | SPACE_PID | SPACE_MOUNT | SPACE_IPC | SPACE_UTS | SPACE_CGROUP | SPACE_NET, true },
+        { "security: {sandbox: {resources: {}}}", "security: {sandbox: {resources: {processes: 30}}}", PLAN_PROCESSES,
+          10, false },
+        { "security: {sandbox: {level: standard}}", "security: {sandbox: {level: strict, namespaces: [user, net]}}",
+          PLAN_NAMESPACES, SPACE_USER | SPACE_PID | SPACE_MOUNT | SPACE_IPC | SPACE_UTS | SPACE_CGROUP | SPACE_NET,
+          true },
         { "tools: {modules: {shell: {}}}", "tools: {capabilities: {deny: [process.exec]}}", PLAN_ALLOW_EXEC, 0, true },
-        { "network: {allowed_domains: [a.org]}", "tools: {capabilities: {deny: ['net.*']}}", PLAN_ALLOW_NETWORK, 0, true },
+        { "network: {allowed_domains: [a.org]}", "tools: {capabilities: {deny: ['net.*']}}", PLAN_ALLOW_NETWORK, 0,
+          true },
         { "", "tools: {capabilities: {deny: [process.spawn_daemon]}}", PLAN_ALLOW_FORK, 0, true },
 };
 
@@ -80,7 +86,8 @@ static void test_a_ceiling_makes_no_policy_wrong(void **state)
         } rows[] = {
                 { "", "security: {sandbox: {pool_max: 1}}" },
                 { "security: {sandbox: {pool_size: 8}}", "security: {sandbox: {pool_max: 4}}" },
-                { "security: {sandbox: {level: strict, namespaces: [user, pid]}}", "security: {sandbox: {level: maximum}}" },
+                { "security: {sandbox: {level: strict, namespaces: [user, pid]}}",
+                  "security: {sandbox: {level: maximum}}" },
                 { "security: {sandbox: {level: strict, namespaces: []}}", "security: {sandbox: {namespaces: [pid]}}" },
                 { "security: {sandbox: {level: standard}}", "security: {sandbox: {namespaces: [user]}}" },
                 { "network: {allowed_domains: [+dev-network]}", "network: {allowed_domains: []}" },
@@ -96,7 +103,8 @@ static void test_a_ceiling_makes_no_policy_wrong(void **state)
 static void test_writes_stay_within_allow_write(void **state)
 {
         (void)state;
-        WORLD w = under("filesystem: {allow_write: [/srv, /data/deep/er, /opt2]}", "filesystem: {allow_write: [/srv/out, /data]}");
+        WORLD w = under("filesystem: {allow_write: [/srv, /data/deep/er, /opt2]}",
+                        "filesystem: {allow_write: [/srv/out, /data]}");
         assert_true(writes(&w, "/srv/out/x") && writes(&w, "/data/deep/er/x"));
         assert_false(writes(&w, "/srv/x") || writes(&w, "/data/x") || writes(&w, "/opt2/x") || writes(&w, WORK "/x"));
         assert_true(has_cut(&w, "write /srv ", "narrowed"));
@@ -114,11 +122,33 @@ static void test_reads_stay_within_allow_paths(void **state)
         (void)state;
         WORLD w = under("{filesystem: {read: broad}, security: {sandbox: {allow_paths: ['/srv:rw', /data/a]}}}",
                         "security: {sandbox: {allow_paths: [/data, '/srv/in:rw', /srv/seen]}}");
-        assert_true(reads(&w, "/data/a/x") && writes(&w, "/srv/in/x") && reads(&w, "/srv/seen/x") && writes(&w, WORK "/x"));
+        assert_true(reads(&w, "/data/a/x") && writes(&w, "/srv/in/x") && reads(&w, "/srv/seen/x") &&
+                    writes(&w, WORK "/x"));
         assert_false(reads(&w, "/srv/x") || writes(&w, "/srv/seen/x") || reads(&w, "/opt2/x") || reads(&w, "/"));
         WORLD none = under("security: {sandbox: {allow_paths: [/data]}}", "security: {sandbox: {allow_paths: []}}");
         assert_false(reads(&none, "/data/x"));
         assert_true(has_cut(&none, "read /data ", "removed"));
+}
+
+/* :ro inside a writable place takes writing away, in a ceiling as in a policy. */
+static void test_read_only_of_a_ceiling_holds(void **state)
+{
+        (void)state;
+        static const char ceiling[] =
+                "security: {sandbox: {allow_paths: ['/data:rw', '/data/x:ro', '{workspace}/vendor:ro']}}";
+        static const char *const policies[] = {
+                "filesystem: {allow_write: [/data]}", "filesystem: {allow_write: [/data/x, /data/x/deep]}",
+                "filesystem: {allow_write: ['{workspace}/vendor', '{workspace}/vendor/deep', /data]}"
+        };
+        for (size_t i = 0; i < ARRAY_SIZE(policies); i++) {
+                WORLD w = under(policies[i], ceiling);
+                static const char *const paths[] = { "/data/x/f", "/data/x/deep/f", WORK "/vendor/f",
+                                                     WORK "/vendor/deep/f" };
+                for (size_t j = 0; j < ARRAY_SIZE(paths); j++)
+                        if (writes(&w, paths[j]))
+                                fail_msg("%s with %s", paths[j], policies[i]);
+                assert_true(writes(&w, WORK "/x"));
+        }
 }
 
 /* What the person's environment brings is a grant like any other. */
@@ -140,8 +170,9 @@ static void test_a_path_variable_cannot_lift_a_ceiling(void **state)
 static void test_no_spelling_leads_past_a_ceiling(void **state)
 {
         (void)state;
-        static const char *const texts[] = { "/data/\\../etc2", "/data/.\\./etc2", "/data/../etc2", "/data/x/../../etc2",
-                                             "/data//../etc2", "/datax", "/data/\\./../etc2" };
+        static const char *const texts[] = { "/data/\\../etc2",    "/data/.\\./etc2", "/data/../etc2",
+                                             "/data/x/../../etc2", "/data//../etc2",  "/datax",
+                                             "/data/\\./../etc2" };
         for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
                 CLEANUP_TEXT struct text yaml = { 0 };
                 text_format(&yaml, "security: {sandbox: {allow_paths: ['%s:rw']}}", texts[i]);
@@ -162,12 +193,14 @@ static void test_no_spelling_leads_past_a_ceiling(void **state)
 static void test_denials_of_a_ceiling_are_not_taken_back(void **state)
 {
         (void)state;
-        WORLD w = under("{filesystem: {allow_write: ['/srv/no/inner', '/srv/glob/a/k/x'], protect: [-protected], deny_read: [-ssh]}, "
+        WORLD w = under("{filesystem: {allow_write: ['/srv/no/inner', '/srv/glob/a/k/x'], protect: [-protected], "
+                        "deny_read: [-ssh]}, "
                         "security: {sandbox: {allow_paths: [/srv, '~/.ssh', '/usr/share/doc/x']}}}",
-                        "filesystem: {deny_read: [/srv/no, '/srv/glob/**/k', +ssh, /usr/share/doc], deny_write: ['{workspace}/dist'], "
+                        "filesystem: {deny_read: [/srv/no, '/srv/glob/**/k', +ssh, /usr/share/doc], deny_write: "
+                        "['{workspace}/dist'], "
                         "protect: [Makefile, '**/CI', +git]}");
-        static const char *const hidden[] = { "/srv/no", "/srv/no/inner/x", "/srv/glob/a/k", "/srv/glob/a/k/x/y", "/usr/share/doc/x",
-                                              "/usr/share/doc" };
+        static const char *const hidden[] = { "/srv/no",           "/srv/no/inner/x",  "/srv/glob/a/k",
+                                              "/srv/glob/a/k/x/y", "/usr/share/doc/x", "/usr/share/doc" };
         for (size_t i = 0; i < ARRAY_SIZE(hidden); i++)
                 if (reads(&w, hidden[i]) || writes(&w, hidden[i]))
                         fail_msg("%s", hidden[i]);
@@ -186,21 +219,26 @@ static void test_denials_of_a_ceiling_are_not_taken_back(void **state)
 static void test_protected_names_of_a_ceiling_hold_in_every_writable_place(void **state)
 {
         (void)state;
-        WORLD w = under("filesystem: {allow_write: [/srv/repo], protect: [-protected]}", "filesystem: {protect: [Makefile, +git]}");
-        assert_false(writes(&w, "/srv/repo/Makefile") || writes(&w, "/srv/repo/.git/hooks/x") || writes(&w, WORK "/Makefile"));
+        WORLD w = under("filesystem: {allow_write: [/srv/repo], protect: [-protected]}",
+                        "filesystem: {protect: [Makefile, +git]}");
+        assert_false(writes(&w, "/srv/repo/Makefile") || writes(&w, "/srv/repo/.git/hooks/x") ||
+                     writes(&w, WORK "/Makefile"));
         assert_true(writes(&w, "/srv/repo/x"));
 }
 
 static void test_denied_rights_of_a_ceiling_are_real(void **state)
 {
         (void)state;
-        static const char policy[] = "{filesystem: {allow_write: [/srv]}, tools: {modules: {mcp: {config: {servers: {s: {command: x, "
-                                     "sandbox: {permissions: [process.exec, fs.write, net.http], paths: {write: [/data]}, allowed_hosts: "
-                                     "[a.org]}}}}}}}}";
+        static const char policy[] =
+                "{filesystem: {allow_write: [/srv]}, tools: {modules: {mcp: {config: {servers: {s: {command: x, "
+                "sandbox: {permissions: [process.exec, fs.write, net.http], paths: {write: [/data]}, allowed_hosts: "
+                "[a.org]}}}}}}}}";
         WORLD w = under(policy, "tools: {capabilities: {deny: [fs.write, net.http]}}");
         assert_false(writes(&w, "/srv/x") || writes(&w, WORK "/x"));
-        assert_false(rules_decide(&w.plan->servers[0].rules, "/data/x", true, NULL) || w.plan->servers[0].allow_network);
-        static const char *const whole[] = { "tools: {capabilities: {deny: ['fs.*']}}", "tools: {capabilities: {deny: [fs.read]}}" };
+        assert_false(rules_decide(&w.plan->servers[0].rules, "/data/x", true, NULL) ||
+                     w.plan->servers[0].allow_network);
+        static const char *const whole[] = { "tools: {capabilities: {deny: ['fs.*']}}",
+                                             "tools: {capabilities: {deny: [fs.read]}}" };
         for (size_t i = 0; i < ARRAY_SIZE(whole); i++) {
                 WORLD refused = world_new();
                 world_read(&refused, policy);
@@ -214,14 +252,18 @@ static const struct {
         const char *allowed, *ceiling, *in, *out;
         uint16_t port;
 } hosts[] = {
-        { "a.org", "a.org", "a.org", "b.org", 443 },       { "a.org, b.org", "b.org", "b.org", "a.org", 443 },
-        { "'*.a.org'", "x.a.org", "x.a.org", "y.a.org", 443 }, { "x.a.org", "'*.a.org'", "x.a.org", "a.org", 443 },
-        { "a.org", "a.org:443", "a.org", NULL, 443 },      { "a.org", "a.org:443", NULL, "a.org", 80 },
-        { "'*.a.org:443'", "x.a.org", "x.a.org", "y.a.org", 443 }, { "'*.a.org'", "'*.x.a.org'", "y.x.a.org", "y.a.org", 443 },
+        { "a.org", "a.org", "a.org", "b.org", 443 },
+        { "a.org, b.org", "b.org", "b.org", "a.org", 443 },
+        { "'*.a.org'", "x.a.org", "x.a.org", "y.a.org", 443 },
+        { "x.a.org", "'*.a.org'", "x.a.org", "a.org", 443 },
+        { "a.org", "a.org:443", "a.org", NULL, 443 },
+        { "a.org", "a.org:443", NULL, "a.org", 80 },
+        { "'*.a.org:443'", "x.a.org", "x.a.org", "y.a.org", 443 },
+        { "'*.a.org'", "'*.x.a.org'", "y.x.a.org", "y.a.org", 443 },
         { "+github", "github.com", "github.com", "api.github.com", 443 },
         { "github.com, a.org", "+github", "github.com", "a.org", 443 },
-        { "a.org", "+a.org", "a.org", "b.org", 443 },      { "'*.githubusercontent.com'", "+github", "x.githubusercontent.com",
-                                                             "githubusercontent.com", 443 },
+        { "a.org", "+a.org", "a.org", "b.org", 443 },
+        { "'*.githubusercontent.com'", "+github", "x.githubusercontent.com", "githubusercontent.com", 443 },
         { "a.org", "", NULL, "a.org", 443 },
 };
 
@@ -282,9 +324,10 @@ static void test_every_ceiling_counts(void **state)
 
 /* ---- the property ---- */
 
-static const char *const random_paths[] = { "/s", "/s/a", "/s/a/b", "/s/a/b/c", "/s/d", "/s/d/e", "/t", "/t/a", "/t/a/b",
-                                            WORK, WORK "/x", WORK "/x/y", HOME "/o", HOME };
-static const char *const random_hosts[] = { "a.org", "*.a.org", "b.a.org", "*.b.a.org", "c.b.a.org:1", "a.org:1", "d.org", "*.a.org:1" };
+static const char *const random_paths[] = { "/s",   "/s/a",   "/s/a/b", "/s/a/b/c", "/s/d",      "/s/d/e",  "/t",
+                                            "/t/a", "/t/a/b", WORK,     WORK "/x",  WORK "/x/y", HOME "/o", HOME };
+static const char *const random_hosts[] = { "a.org",       "*.a.org", "b.a.org", "*.b.a.org",
+                                            "c.b.a.org:1", "a.org:1", "d.org",   "*.a.org:1" };
 static const char *const asked_hosts[] = { "a.org", "b.a.org", "c.b.a.org", "x.a.org", "d.org", "e.d.org" };
 
 enum { LIST_MAX = 3, PATHS = ARRAY_SIZE(random_paths), HOSTS = ARRAY_SIZE(random_hosts) };
@@ -325,7 +368,8 @@ static struct spec roll(unsigned long long *seed)
         return s;
 }
 
-static void add_list(struct text *t, const char *name, bool present, const size_t *list, size_t count, const char *const *texts)
+static void add_list(struct text *t, const char *name, bool present, const size_t *list, size_t count,
+                     const char *const *texts)
 {
         if (!present)
                 return;
@@ -337,7 +381,8 @@ static void add_list(struct text *t, const char *name, bool present, const size_
 
 static void spec_print(const struct spec *s, bool ceiling, struct text *t)
 {
-        text_format(t, "filesystem:\n  read: %s\n  workspace: %s\n", s->broad != ceiling ? "broad" : "listed", s->workspace_ro ? "ro" : "rw");
+        text_format(t, "filesystem:\n  read: %s\n  workspace: %s\n", s->broad != ceiling ? "broad" : "listed",
+                    s->workspace_ro ? "ro" : "rw");
         add_list(t, "allow_write", s->has_write, s->write, s->write_count, random_paths);
         add_list(t, "deny_read", true, s->deny_read, s->deny_read_count, random_paths);
         add_list(t, "deny_write", true, s->deny_write, s->deny_write_count, random_paths);
@@ -362,12 +407,21 @@ static int deepest(const size_t *list, size_t count, const bool *only, const cha
         return best;
 }
 
+static int deepest_read_only(const struct spec *c, const char *path)
+{
+        bool only[LIST_MAX];
+        for (size_t i = 0; i < LIST_MAX; i++)
+                only[i] = !c->path_rw[i];
+        return deepest(c->path, c->has_paths ? c->path_count : 0, only, path);
+}
+
 /* Does the ceiling, read by itself, let this path be read or written? The workspace is its own chapter. */
 static bool oracle_allows(const struct spec *c, const char *path, bool write)
 {
         int granted = deepest(c->path, c->has_paths ? c->path_count : 0, NULL, path);
         int written = deepest(c->write, c->has_write ? c->write_count : 0, NULL, path);
         int rw = deepest(c->path, c->has_paths ? c->path_count : 0, c->path_rw, path);
+        int ro = deepest_read_only(c, path);
         int open = granted > written ? granted : written;
         int denied = deepest(c->deny_read, c->deny_read_count, NULL, path);
         bool in_workspace = path_is_beneath(path, WORK);
@@ -379,6 +433,8 @@ static bool oracle_allows(const struct spec *c, const char *path, bool write)
                 return true;
         if (deepest(c->deny_write, c->deny_write_count, NULL, path) >= 0)
                 return false;
+        if (ro > (written > rw ? written : rw))
+                return false; /* :ro inside a writable place takes writing away */
         /* A workspace that is read-only by the ceiling is not opened again by the policy's own list. */
         if (c->has_write || (c->has_paths && !in_workspace) || (c->workspace_ro && in_workspace))
                 return written >= 0 || rw >= 0;
@@ -404,7 +460,8 @@ static bool really(const struct world *w, const char *path, bool write)
         return rules_decide(&w->plan->rules, path, write, &by) && by->kind != RULE_PRIVATE;
 }
 
-static void check_files(const struct world *plain, const struct world *cut, const struct spec *ceiling, const char *story)
+static void check_files(const struct world *plain, const struct world *cut, const struct spec *ceiling,
+                        const char *story)
 {
         for (size_t i = 0; i < PATHS * 4; i++) {
                 char path[200];
@@ -416,12 +473,14 @@ static void check_files(const struct world *plain, const struct world *cut, cons
                         if (!really(plain, path, write))
                                 fail_msg("%s %s became possible under\n%s", write ? "writing" : "reading", path, story);
                         if (!oracle_allows(ceiling, path, write))
-                                fail_msg("%s %s goes beyond the ceiling\n%s", write ? "writing" : "reading", path, story);
+                                fail_msg("%s %s goes beyond the ceiling\n%s", write ? "writing" : "reading", path,
+                                         story);
                 }
         }
 }
 
-static void check_hosts(const struct world *plain, const struct world *cut, const struct spec *ceiling, const char *story)
+static void check_hosts(const struct world *plain, const struct world *cut, const struct spec *ceiling,
+                        const char *story)
 {
         for (size_t i = 0; i < ARRAY_SIZE(asked_hosts); i++)
                 for (uint16_t port = 1; port <= 2; port++) {
@@ -430,8 +489,8 @@ static void check_hosts(const struct world *plain, const struct world *cut, cons
                         bool allowed = oracle_reaches(ceiling, asked_hosts[i], port);
                         /* For hosts the intersection is exact. */
                         if (now != (before && allowed))
-                                fail_msg("%s:%u is %s reached, before %d, ceiling %d\n%s", asked_hosts[i], port, now ? "" : "not", before,
-                                         allowed, story);
+                                fail_msg("%s:%u is %s reached, before %d, ceiling %d\n%s", asked_hosts[i], port,
+                                         now ? "" : "not", before, allowed, story);
                 }
 }
 
@@ -472,6 +531,7 @@ int main(void)
                 cmocka_unit_test(test_a_ceiling_makes_no_policy_wrong),
                 cmocka_unit_test(test_writes_stay_within_allow_write),
                 cmocka_unit_test(test_reads_stay_within_allow_paths),
+                cmocka_unit_test(test_read_only_of_a_ceiling_holds),
                 cmocka_unit_test(test_a_path_variable_cannot_lift_a_ceiling),
                 cmocka_unit_test(test_no_spelling_leads_past_a_ceiling),
                 cmocka_unit_test(test_denials_of_a_ceiling_are_not_taken_back),

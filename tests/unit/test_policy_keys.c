@@ -123,8 +123,20 @@ static void test_defaults_and_bounds_are_those_of_the_specification(void **state
 static void test_numbers_are_plain_digits(void **state)
 {
         (void)state;
-        static const char *const bad[] = { "", " 4", "4 ", "+4", "-4", "4.0", "0x4", "4e0", "four", "4\n", "٤", "0b11",
-                                           "18446744073709551617", "99999999999999999999999" };
+        static const char *const bad[] = { "",
+                                           " 4",
+                                           "4 ",
+                                           "+4",
+                                           "-4",
+                                           "4.0",
+                                           "0x4",
+                                           "4e0",
+                                           "four",
+                                           "4\n",
+                                           "٤",
+                                           "0b11",
+                                           "18446744073709551617",
+                                           "99999999999999999999999" };
         struct value v;
         for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
                 if (!parse(KEY_POOL_SIZE, bad[i], &v))
@@ -139,14 +151,22 @@ static void test_a_suffix_never_takes_letters_of_the_path(void **state)
                 const char *text, *path;
                 enum access access;
         } rows[] = {
-                { "/data/repo", "/data/repo", ACCESS_READ },       { "/data/repo:ro", "/data/repo", ACCESS_READ },
-                { "/data/repo:rw", "/data/repo", ACCESS_WRITE },   { "/data/macro", "/data/macro", ACCESS_READ },
-                { "/data/ro", "/data/ro", ACCESS_READ },           { "/data/:ro", "/data/", ACCESS_READ },
-                { "/data/o:ro", "/data/o", ACCESS_READ },          { "/data/r:rw", "/data/r", ACCESS_WRITE },
-                { "/data/ro:ro", "/data/ro", ACCESS_READ },        { "/data:ro:rw", "/data:ro", ACCESS_WRITE },
-                { "/data:rw:ro", "/data:rw", ACCESS_READ },        { "/a:b", "/a:b", ACCESS_READ },
-                { "~:rw", "~", ACCESS_WRITE },                     { "ro", "ro", ACCESS_READ },
-                { "/:ro", "/", ACCESS_READ },                      { "/ro:", "/ro:", ACCESS_READ },
+                { "/data/repo", "/data/repo", ACCESS_READ },
+                { "/data/repo:ro", "/data/repo", ACCESS_READ_ONLY },
+                { "/data/repo:rw", "/data/repo", ACCESS_WRITE },
+                { "/data/macro", "/data/macro", ACCESS_READ },
+                { "/data/ro", "/data/ro", ACCESS_READ },
+                { "/data/:ro", "/data/", ACCESS_READ_ONLY },
+                { "/data/o:ro", "/data/o", ACCESS_READ_ONLY },
+                { "/data/r:rw", "/data/r", ACCESS_WRITE },
+                { "/data/ro:ro", "/data/ro", ACCESS_READ_ONLY },
+                { "/data:ro:rw", "/data:ro", ACCESS_WRITE },
+                { "/data:rw:ro", "/data:rw", ACCESS_READ_ONLY },
+                { "/a:b", "/a:b", ACCESS_READ },
+                { "~:rw", "~", ACCESS_WRITE },
+                { "ro", "ro", ACCESS_READ },
+                { "/:ro", "/", ACCESS_READ_ONLY },
+                { "/ro:", "/ro:", ACCESS_READ },
         };
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
                 struct value v;
@@ -165,15 +185,17 @@ static void test_a_suffix_never_takes_letters_of_the_path(void **state)
 static void test_words_are_unique_and_spelt_exactly(void **state)
 {
         (void)state;
-        static const char *const *const lists[] = { level_words, namespace_words, read_words, workspace_words, mode_words,
-                                                    transport_words, permission_words };
+        static const char *const *const lists[] = { level_words, namespace_words, read_words,      workspace_words,
+                                                    mode_words,  transport_words, permission_words };
         for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
                 for (int j = 0; lists[i][j]; j++) {
                         assert_int_equal(key_word_index(lists[i], lists[i][j]), j);
                         assert_true(strspn(lists[i][j], "abcdefghijklmnopqrstuvwxyz.*-_") == strlen(lists[i][j]));
                 }
-        static const char *const specified_words[] = { "fs.read", "fs.list", "fs.write", "fs.delete", "fs.*", "process.exec",
-                "process.spawn_daemon", "process.*", "net.http", "net.socket", "net.listen", "net.*" };
+        static const char *const specified_words[] = {
+                "fs.read",   "fs.list",  "fs.write",   "fs.delete",  "fs.*", "process.exec", "process.spawn_daemon",
+                "process.*", "net.http", "net.socket", "net.listen", "net.*"
+        };
         for (size_t i = 0; i < ARRAY_SIZE(specified_words); i++)
                 assert_true(key_word_index(permission_words, specified_words[i]) >= 0);
         assert_int_equal(key_word_index(permission_words, "*"), -1);
@@ -215,7 +237,8 @@ static void test_managed_names_mean_one_thing(void **state)
                         assert_true(managed_names_entry(set, e, set->name));
                         assert_true(managed_names_entry(set, e, e->group));
                         /* {writable} is the table's own word; a person writes what comes behind it. */
-                        const char *own = text_starts(e->entry, "{writable}/") ? e->entry + strlen("{writable}/") : e->entry;
+                        const char *own =
+                                text_starts(e->entry, "{writable}/") ? e->entry + strlen("{writable}/") : e->entry;
                         assert_true(managed_names_entry(set, e, own));
                         assert_false(managed_names_entry(set, e, ""));
                         assert_false(managed_names_entry(set, e, "x"));
@@ -262,17 +285,33 @@ static void assert_listed(const struct managed_set *set, const char *name)
 static void test_the_sets_hold_what_the_specification_lists(void **state)
 {
         (void)state;
-        static const char *const sensitive[] = { "~/.ssh", "~/.aws", "~/.gnupg", "~/.docker/config.json", "~/.kube",
-                "~/.config/gh", "~/.config/gcloud", "~/.netrc", "~/.npmrc", "~/.pypirc", "~/.cargo/credentials",
-                "~/.cargo/credentials.toml", "{user-data}" };
-        static const char *const protected[] = { ".git/hooks", ".git/config", ".svn", ".gitconfig", ".gitmodules",
-                ".gitattributes", ".bashrc", ".bash_profile", ".zshrc", ".zprofile", ".zshenv", ".profile", ".envrc", ".npmrc",
-                ".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs", "package-lock.json", "pnpm-lock.yaml", "yarn.lock", "bun.lockb",
-                ".mcp.json", ".claude.json", ".ripgreprc", ".vscode", ".idea", ".claude/commands", ".claude/agents",
-                "~/.profile", "~/.bash_profile", "~/.bash_login", "~/.bashrc", "~/.zprofile", "~/.zshenv", "~/.zshrc",
-                "~/.config/fish/config.fish" };
-        static const char *const network[] = { "npm", "yarn", "pypi", "crates", "go", "deno", "jsr", "github", "gitlab",
-                                               "bitbucket" };
+        static const char *const sensitive[] = { "~/.ssh",
+                                                 "~/.aws",
+                                                 "~/.gnupg",
+                                                 "~/.docker/config.json",
+                                                 "~/.kube",
+                                                 "~/.config/gh",
+                                                 "~/.config/gcloud",
+                                                 "~/.netrc",
+                                                 "~/.npmrc",
+                                                 "~/.pypirc",
+                                                 "~/.cargo/credentials",
+                                                 "~/.cargo/credentials.toml",
+                                                 "{user-data}" };
+        static const char *const protected[] = { ".git/hooks",     ".git/config",   ".svn",
+                                                 ".gitconfig",     ".gitmodules",   ".gitattributes",
+                                                 ".bashrc",        ".bash_profile", ".zshrc",
+                                                 ".zprofile",      ".zshenv",       ".profile",
+                                                 ".envrc",         ".npmrc",        ".yarnrc",
+                                                 ".yarnrc.yml",    ".pnpmfile.cjs", "package-lock.json",
+                                                 "pnpm-lock.yaml", "yarn.lock",     "bun.lockb",
+                                                 ".mcp.json",      ".claude.json",  ".ripgreprc",
+                                                 ".vscode",        ".idea",         ".claude/commands",
+                                                 ".claude/agents", "~/.profile",    "~/.bash_profile",
+                                                 "~/.bash_login",  "~/.bashrc",     "~/.zprofile",
+                                                 "~/.zshenv",      "~/.zshrc",      "~/.config/fish/config.fish" };
+        static const char *const network[] = { "npm",  "yarn", "pypi",   "crates", "go",
+                                               "deno", "jsr",  "github", "gitlab", "bitbucket" };
         for (size_t i = 0; i < ARRAY_SIZE(sensitive); i++)
                 assert_listed(&sensitive_set, sensitive[i]);
         for (size_t i = 0; i < ARRAY_SIZE(protected); i++)

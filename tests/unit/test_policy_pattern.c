@@ -12,12 +12,29 @@ static void test_a_path_has_one_spelling(void **state)
         static const struct {
                 const char *text, *normal;
         } rows[] = {
-                { "/", "/" },           { "//", "/" },          { "/.", "/" },           { "/..", "/" },
-                { "/../..", "/" },      { "/a", "/a" },         { "/a/", "/a" },         { "/a//", "/a" },
-                { "//a", "/a" },        { "/a/.", "/a" },       { "/a/./b", "/a/b" },    { "/a//b/", "/a/b" },
-                { "/a/../b", "/b" },    { "/a/..", "/" },       { "/../a", "/a" },       { "/a/b/../../c", "/c" },
-                { "/a/...", "/a/..." }, { "/a/..b", "/a/..b" }, { "/a/.b", "/a/.b" },    { "/a/b..", "/a/b.." },
-                { "/.a/./..b", "/.a/..b" }, { "/a/*/", "/a/*" }, { "/a/./**//b", "/a/**/b" },
+                { "/", "/" },
+                { "//", "/" },
+                { "/.", "/" },
+                { "/..", "/" },
+                { "/../..", "/" },
+                { "/a", "/a" },
+                { "/a/", "/a" },
+                { "/a//", "/a" },
+                { "//a", "/a" },
+                { "/a/.", "/a" },
+                { "/a/./b", "/a/b" },
+                { "/a//b/", "/a/b" },
+                { "/a/../b", "/b" },
+                { "/a/..", "/" },
+                { "/../a", "/a" },
+                { "/a/b/../../c", "/c" },
+                { "/a/...", "/a/..." },
+                { "/a/..b", "/a/..b" },
+                { "/a/.b", "/a/.b" },
+                { "/a/b..", "/a/b.." },
+                { "/.a/./..b", "/.a/..b" },
+                { "/a/*/", "/a/*" },
+                { "/a/./**//b", "/a/**/b" },
         };
         CLEANUP_ARENA struct arena *a = arena_new(1 << 20);
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -53,10 +70,11 @@ static void test_which_texts_are_patterns(void **state)
 static void test_ill_formed_patterns_are_named(void **state)
 {
         (void)state;
-        static const char *const good[] = { "/a", "*", "/a/**", "**/a", "/a/**/b", "**", "[a]", "[]]", "[!]]", "[^a-z]", "a\\*",
-                                            "[a\\]]", "/a/[a-z]*/?", "\\[", "[[]" };
-        static const char *const bad[] = { "[", "/a/[", "/a/[b", "/[a/b]", "/[]", "/[!]", "/a\\", "/a\\/b", "/a/b**", "/a/**b",
-                                           "***", "/a/****/b", "[a\\", "/[\\/]", "/a[\\/]b", "/[a\\/b]/.." };
+        static const char *const good[] = { "/a",   "*",      "/a/**", "**/a",   "/a/**/b",     "**",  "[a]", "[]]",
+                                            "[!]]", "[^a-z]", "a\\*",  "[a\\]]", "/a/[a-z]*/?", "\\[", "[[]" };
+        static const char *const bad[] = { "[",    "/a/[",   "/a/[b",    "/[a/b]",     "/[]", "/[!]",
+                                           "/a\\", "/a\\/b", "/a/b**",   "/a/**b",     "***", "/a/****/b",
+                                           "[a\\", "/[\\/]", "/a[\\/]b", "/[a\\/b]/.." };
         for (size_t i = 0; i < ARRAY_SIZE(good); i++)
                 if (pattern_check(good[i]))
                         fail_msg("'%s': %s", good[i], pattern_check(good[i]));
@@ -96,23 +114,60 @@ struct match_row {
 };
 
 static const struct match_row match_rows[] = {
-        { "/", "/", true },              { "/", "/a", false },              { "/a", "/", false },
-        { "/a", "/a", true },            { "/a", "/ab", false },            { "/a", "/a/b", false },
-        { "/*", "/a", true },            { "/*", "/", false },              { "/*", "/a/b", false },
-        { "/*", "/.hidden", true },      { "/*.pem", "/.pem", true },       { "/*.pem", "/x.pem", true },
-        { "/*.pem", "/x.pem.txt", false }, { "/a*b*c", "/abc", true },      { "/a*b*c", "/aXbYbZc", true },
-        { "/a*b*c", "/acb", false },     { "/?", "/a", true },              { "/?", "/é", true },
-        { "/?", "/ab", false },          { "/??", "/é", false },            { "/[a-c]", "/b", true },
-        { "/[a-c]", "/d", false },       { "/[!a-c]", "/d", true },         { "/[!a-c]", "/b", false },
-        { "/[^a-c]", "/d", true },       { "/[!a]", "/é", true },           { "/[]a]", "/]", true },
-        { "/[a-]", "/-", true },         { "/[\\]]", "/]", true },          { "/[!]a]", "/b", true },
-        { "/**", "/", true },            { "/**", "/a/b/c", true },         { "/a/**", "/a", true },
-        { "/a/**", "/ab", false },       { "/a/**/b", "/a/b", true },       { "/a/**/b", "/a/x/y/b", true },
-        { "/a/**/b", "/a/x/y/bb", false }, { "/**/b/**", "/b", true },      { "/**/b/**", "/a/b/c", true },
-        { "/**/a/**/b", "/x/a/y/b", true }, { "/**/a/**/b", "/b/a", false }, { "/a/*/c", "/a/c", false },
-        { "/a/*/c", "/a/b/c", true },    { "/a/**/c/*.x", "/a/c/c/c/1.x", true }, { "/\\*", "/*", true },
-        { "/\\*", "/a", false },         { "/\\**", "/*a", true },          { "/\\a", "/a", true },
-        { "/*a", "/aaab", false },       { "/*a*", "/\xff" "a", true },     { "/?", "/\xff", true },
+        { "/", "/", true },
+        { "/", "/a", false },
+        { "/a", "/", false },
+        { "/a", "/a", true },
+        { "/a", "/ab", false },
+        { "/a", "/a/b", false },
+        { "/*", "/a", true },
+        { "/*", "/", false },
+        { "/*", "/a/b", false },
+        { "/*", "/.hidden", true },
+        { "/*.pem", "/.pem", true },
+        { "/*.pem", "/x.pem", true },
+        { "/*.pem", "/x.pem.txt", false },
+        { "/a*b*c", "/abc", true },
+        { "/a*b*c", "/aXbYbZc", true },
+        { "/a*b*c", "/acb", false },
+        { "/?", "/a", true },
+        { "/?", "/é", true },
+        { "/?", "/ab", false },
+        { "/??", "/é", false },
+        { "/[a-c]", "/b", true },
+        { "/[a-c]", "/d", false },
+        { "/[!a-c]", "/d", true },
+        { "/[!a-c]", "/b", false },
+        { "/[^a-c]", "/d", true },
+        { "/[!a]", "/é", true },
+        { "/[]a]", "/]", true },
+        { "/[a-]", "/-", true },
+        { "/[\\]]", "/]", true },
+        { "/[!]a]", "/b", true },
+        { "/**", "/", true },
+        { "/**", "/a/b/c", true },
+        { "/a/**", "/a", true },
+        { "/a/**", "/ab", false },
+        { "/a/**/b", "/a/b", true },
+        { "/a/**/b", "/a/x/y/b", true },
+        { "/a/**/b", "/a/x/y/bb", false },
+        { "/**/b/**", "/b", true },
+        { "/**/b/**", "/a/b/c", true },
+        { "/**/a/**/b", "/x/a/y/b", true },
+        { "/**/a/**/b", "/b/a", false },
+        { "/a/*/c", "/a/c", false },
+        { "/a/*/c", "/a/b/c", true },
+        { "/a/**/c/*.x", "/a/c/c/c/1.x", true },
+        { "/\\*", "/*", true },
+        { "/\\*", "/a", false },
+        { "/\\**", "/*a", true },
+        { "/\\a", "/a", true },
+        { "/*a", "/aaab", false },
+        { "/*a*",
+          "/\xff"
+          "a",
+          true },
+        { "/?", "/\xff", true },
 };
 
 static void test_matching(void **state)
@@ -132,12 +187,24 @@ static void test_the_deeper_the_match_the_narrower_the_rule(void **state)
                 const char *pattern, *path;
                 int depth;
         } rows[] = {
-                { "/", "/a/b", 0 },          { "/a", "/a", 1 },             { "/a", "/a/b/c", 1 },
-                { "/a/b", "/a/b/c", 2 },     { "/a/b", "/a", -1 },          { "/a", "/ab", -1 },
-                { "/a/*", "/a/b/c", 2 },     { "/a/*", "/a", -1 },          { "/a/**", "/a", 1 },
-                { "/a/**", "/a/b/c", 3 },    { "/**/x", "/a/x/b/x/c", 4 },  { "/a/b*", "/a/bc/d", 2 },
-                { "/a*/b", "/ax/b/c", 2 },   { "/a/b/**", "/a/c", -1 },     { "/**", "/", 0 },
-                { "/a/b/**", "/a/x", -1 },   { "/aa/**", "/ab", -1 },       { "/a/\\*/*", "/a/*/b/c", 3 },
+                { "/", "/a/b", 0 },
+                { "/a", "/a", 1 },
+                { "/a", "/a/b/c", 1 },
+                { "/a/b", "/a/b/c", 2 },
+                { "/a/b", "/a", -1 },
+                { "/a", "/ab", -1 },
+                { "/a/*", "/a/b/c", 2 },
+                { "/a/*", "/a", -1 },
+                { "/a/**", "/a", 1 },
+                { "/a/**", "/a/b/c", 3 },
+                { "/**/x", "/a/x/b/x/c", 4 },
+                { "/a/b*", "/a/bc/d", 2 },
+                { "/a*/b", "/ax/b/c", 2 },
+                { "/a/b/**", "/a/c", -1 },
+                { "/**", "/", 0 },
+                { "/a/b/**", "/a/x", -1 },
+                { "/aa/**", "/ab", -1 },
+                { "/a/\\*/*", "/a/*/b/c", 3 },
         };
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
                 bool glob = pattern_is_glob(rows[i].pattern);
@@ -261,7 +328,11 @@ static void test_stars_do_not_explode(void **state)
         clock_t start = clock();
         assert_false(pattern_match(pattern, path));
         for (size_t i = 0; i + 4 <= CAP_TEXT; i += 4)
-                memcpy(pattern + i, i % 8 ? "/a*" "b" : "/**/", 4);
+                memcpy(pattern + i,
+                       i % 8 ? "/a*"
+                               "b"
+                             : "/**/",
+                       4);
         for (size_t i = 0; i + 2 <= CAP_TEXT; i += 2)
                 memcpy(path + i, "/a", 2);
         (void)pattern_depth(pattern, true, path);

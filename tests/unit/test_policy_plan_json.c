@@ -8,12 +8,15 @@ static const char *const policies[] = {
         "",
         "{mode: auto, best_effort: true, filesystem: {read: broad, deny_read: ['/srv/**/x?', -ssh], protect: ['é']}}",
         "security: {sandbox: {level: off}}",
-        "security: {sandbox: {level: maximum, workspace_snapshot: true, audit: true, resources: {memory: 1.5GiB, cpu: 0.5}, "
+        "security: {sandbox: {level: maximum, workspace_snapshot: true, audit: true, resources: {memory: 1.5GiB, cpu: "
+        "0.5}, "
         "allow_paths: ['~/a:rw', '/with space', '/q\\*']}}",
         "{network: {allowed_domains: [+dev-network, '*.a.org:8443', bücher.example], denied_domains: [b.org]}, "
         "runtime: {timeout: 1h, env: [A, 'B=\"\\u0001é\"']}}",
-        "tools: {modules: {shell: , mcp: {config: {servers: {\"s: '1'\": {command: [a, b c], args: [''], env: {K: v}, sandbox: "
-        "{permissions: ['process.*', 'fs.*', 'net.*'], paths: {read: [/r], write: [/w]}, allowed_hosts: [h.org]}}, t: {transport: "
+        "tools: {modules: {shell: , mcp: {config: {servers: {\"s: '1'\": {command: [a, b c], args: [''], env: {K: v}, "
+        "sandbox: "
+        "{permissions: ['process.*', 'fs.*', 'net.*'], paths: {read: [/r], write: [/w]}, allowed_hosts: [h.org]}}, t: "
+        "{transport: "
         "http, url: 'https://u', sandbox: {permissions: [net.http]}}}}}}}",
 };
 
@@ -38,8 +41,10 @@ static void test_a_plan_reads_back_as_the_same_plan(void **state)
                         WORLD w = world_new();
                         world_read(&w, policies[i]);
                         if (with)
-                                world_ceiling(&w, "{security: {sandbox: {level: strict, allow_paths: [/r], resources: {processes: 5}}}, "
-                                                  "network: {allowed_domains: [h.org]}, filesystem: {deny_read: [/x]}}");
+                                world_ceiling(&w,
+                                              "{security: {sandbox: {level: strict, allow_paths: [/r], resources: "
+                                              "{processes: 5}}}, "
+                                              "network: {allowed_domains: [h.org]}, filesystem: {deny_read: [/x]}}");
                         if (!world_compile(&w))
                                 fail_msg("%s", w.said.data);
                         CLEANUP_FREE char *text = plan_text(w.plan);
@@ -88,36 +93,106 @@ static void change(json_t *json, const char *path, const char *value)
 static const struct {
         const char *path, *value; /* NULL: the member is gone */
 } hostile[] = {
-        { "ringwall_plan", "2" }, { "ringwall_plan", "\"1\"" }, { "ringwall_plan", "true" }, { "ringwall_plan", "1.0" },
-        { "workspace", NULL }, { "workspace", "\"\"" }, { "workspace", "\"relative\"" }, { "workspace", "\"/a/../b\"" },
-        { "workspace", "\"/a/\"" }, { "workspace", "\"/\"" }, { "workspace", "1" }, { "home", NULL }, { "home", "\"relative\"" },
-        { "home", "\"/a//b\"" }, { "level", "\"strict\"" }, { "level.value", "\"off!\"" }, { "level.value", "2" },
-        { "level.source", NULL }, { "level.source", "7" }, { "level.extra", "1" }, { "namespaces.value", "\"user\"" },
-        { "namespaces.value", "[\"time\"]" }, { "namespaces.value", "[1]" }, { "namespaces.value", "[\"pid\", \"user\"]" },
-        { "namespaces.value", "[\"user\", \"user\"]" }, { "audit.value", "1" }, { "audit.value", "null" },
-        { "pool_size.value", "-1" }, { "pool_size.value", "1.5" }, { "pool_size.value", "\"2\"" }, { "memory.value", "-1" },
-        { "rules", NULL }, { "rules", "{}" }, { "rules", "null" }, { "rules.0", "null" }, { "rules.0", "[]" }, { "rules.0", "{}" },
-        { "rules.0.kind", "\"write-all\"" }, { "rules.0.kind", "0" }, { "rules.0.kind", NULL }, { "rules.0.path", NULL },
-        { "rules.0.path", "\"\"" }, { "rules.0.path", "\"usr\"" }, { "rules.0.path", "\"/usr/\"" }, { "rules.0.path", "\"/a/../b\"" },
-        { "rules.0.path", "\"/a/./b\"" }, { "rules.0.path", "\"//a\"" }, { "rules.0.glob", "true" }, { "rules.0.glob", "\"yes\"" },
-        { "rules.0.globb", "true" }, { "rules.0.source", NULL }, { "rules.0.source", "{}" }, { "rules.0.set", "1" },
-        { "rules.0.source", "\"x:4294967296:1\"" }, { "rules.0.source", "\"x:007:1\"" }, { "rules.0.source", "\"x:1:99999999999\"" },
-        { "hosts", "{}" }, { "hosts.0.host", "\"*\"" }, { "hosts.0.host", "\"*.com\"" }, { "hosts.0.host", "\"A.org\"" },
-        { "hosts.0.host", "\"a.org.\"" }, { "hosts.0.host", "\"127.0.0.1\"" }, { "hosts.0.host", "\"b\\u00fccher.example\"" },
-        { "hosts.0.allow", "1" }, { "hosts.0.allow", NULL }, { "hosts.0.port", "1" }, { "env", "{}" }, { "env.0.name", "\"\"" },
-        { "env.0.name", "\"A=B\"" }, { "env.0.name", "\"1A\"" }, { "env.0.value", "null" }, { "env.0.value", "1" },
-        { "servers", "{}" }, { "servers.0.command", "\"a\"" }, { "servers.0.command", NULL }, { "servers.0.command", "[1]" },
-        { "servers.0.transport", "\"tcp\"" }, { "servers.0.allow_exec", "1" }, { "servers.0.allow_network", NULL },
-        { "servers.0.rules", NULL }, { "servers.0.rules.0.path", "\"x\"" }, { "servers.0.hosts", "null" }, { "servers.0.url", "1" },
-        { "servers.0.env.0.name", "\"\"" }, { "servers.0.source", NULL }, { "servers.0.extra", "1" }, { "cuts", NULL }, { "cuts", "1" },
-        { "unknown", "1" }, { "read.value", "\"all\"" }, { "workspace_access.value", "null" },
+        { "ringwall_plan", "2" },
+        { "ringwall_plan", "\"1\"" },
+        { "ringwall_plan", "true" },
+        { "ringwall_plan", "1.0" },
+        { "workspace", NULL },
+        { "workspace", "\"\"" },
+        { "workspace", "\"relative\"" },
+        { "workspace", "\"/a/../b\"" },
+        { "workspace", "\"/a/\"" },
+        { "workspace", "\"/\"" },
+        { "workspace", "1" },
+        { "home", NULL },
+        { "home", "\"relative\"" },
+        { "home", "\"/a//b\"" },
+        { "level", "\"strict\"" },
+        { "level.value", "\"off!\"" },
+        { "level.value", "2" },
+        { "level.source", NULL },
+        { "level.source", "7" },
+        { "level.extra", "1" },
+        { "namespaces.value", "\"user\"" },
+        { "namespaces.value", "[\"time\"]" },
+        { "namespaces.value", "[1]" },
+        { "namespaces.value", "[\"pid\", \"user\"]" },
+        { "namespaces.value", "[\"user\", \"user\"]" },
+        { "audit.value", "1" },
+        { "audit.value", "null" },
+        { "pool_size.value", "-1" },
+        { "pool_size.value", "1.5" },
+        { "pool_size.value", "\"2\"" },
+        { "memory.value", "-1" },
+        { "rules", NULL },
+        { "rules", "{}" },
+        { "rules", "null" },
+        { "rules.0", "null" },
+        { "rules.0", "[]" },
+        { "rules.0", "{}" },
+        { "rules.0.kind", "\"write-all\"" },
+        { "rules.0.kind", "0" },
+        { "rules.0.kind", NULL },
+        { "rules.0.path", NULL },
+        { "rules.0.path", "\"\"" },
+        { "rules.0.path", "\"usr\"" },
+        { "rules.0.path", "\"/usr/\"" },
+        { "rules.0.path", "\"/a/../b\"" },
+        { "rules.0.path", "\"/a/./b\"" },
+        { "rules.0.path", "\"//a\"" },
+        { "rules.0.glob", "true" },
+        { "rules.0.glob", "\"yes\"" },
+        { "rules.0.globb", "true" },
+        { "rules.0.source", NULL },
+        { "rules.0.source", "{}" },
+        { "rules.0.set", "1" },
+        { "rules.0.source", "\"x:4294967296:1\"" },
+        { "rules.0.source", "\"x:007:1\"" },
+        { "rules.0.source", "\"x:1:99999999999\"" },
+        { "hosts", "{}" },
+        { "hosts.0.host", "\"*\"" },
+        { "hosts.0.host", "\"*.com\"" },
+        { "hosts.0.host", "\"A.org\"" },
+        { "hosts.0.host", "\"a.org.\"" },
+        { "hosts.0.host", "\"127.0.0.1\"" },
+        { "hosts.0.host", "\"b\\u00fccher.example\"" },
+        { "hosts.0.allow", "1" },
+        { "hosts.0.allow", NULL },
+        { "hosts.0.port", "1" },
+        { "env", "{}" },
+        { "env.0.name", "\"\"" },
+        { "env.0.name", "\"A=B\"" },
+        { "env.0.name", "\"1A\"" },
+        { "env.0.value", "null" },
+        { "env.0.value", "1" },
+        { "servers", "{}" },
+        { "servers.0.command", "\"a\"" },
+        { "servers.0.command", NULL },
+        { "servers.0.command", "[1]" },
+        { "servers.0.transport", "\"tcp\"" },
+        { "servers.0.allow_exec", "1" },
+        { "servers.0.allow_network", NULL },
+        { "servers.0.rules", NULL },
+        { "servers.0.rules.0.path", "\"x\"" },
+        { "servers.0.hosts", "null" },
+        { "servers.0.url", "1" },
+        { "servers.0.env.0.name", "\"\"" },
+        { "servers.0.source", NULL },
+        { "servers.0.extra", "1" },
+        { "cuts", NULL },
+        { "cuts", "1" },
+        { "unknown", "1" },
+        { "read.value", "\"all\"" },
+        { "workspace_access.value", "null" },
 };
 
 static struct world rich_world(void)
 {
         struct world w = world_new();
-        world_read(&w, "{network: {allowed_domains: [a.org, '*.b.org']}, tools: {modules: {mcp: {config: {servers: {s: {command: x, "
-                       "env: {K: v}, sandbox: {permissions: [process.exec]}}}}}}}, filesystem: {deny_read: ['/srv/*']}}");
+        world_read(&w,
+                   "{network: {allowed_domains: [a.org, '*.b.org']}, tools: {modules: {mcp: {config: {servers: {s: "
+                   "{command: x, "
+                   "env: {K: v}, sandbox: {permissions: [process.exec]}}}}}}}, filesystem: {deny_read: ['/srv/*']}}");
         world_ceiling(&w, "security: {sandbox: {pool_size: 1}}");
         assert_true(world_compile(&w));
         return w;
@@ -133,7 +208,8 @@ static void test_what_no_compiler_wrote_is_refused(void **state)
                 change(json, hostile[i].path, hostile[i].value);
                 CLEANUP_JSON json_t *again = read_back(json);
                 if (again) {
-                        print_error("accepted: %s = %s\n", hostile[i].path, hostile[i].value ? hostile[i].value : "(gone)");
+                        print_error("accepted: %s = %s\n", hostile[i].path,
+                                    hostile[i].value ? hostile[i].value : "(gone)");
                         accepted++;
                 }
         }
@@ -158,7 +234,8 @@ static void test_every_member_is_needed(void **state)
         CLEANUP_JSON json_t *whole = plan_to_json(w.plan);
         const char *key = NULL;
         json_t *value = NULL;
-        json_object_foreach(whole, key, value) {
+        json_object_foreach(whole, key, value)
+        {
                 CLEANUP_JSON json_t *less = json_copy(whole);
                 json_object_del(less, key);
                 if (read_back(less))
@@ -169,8 +246,11 @@ static void test_every_member_is_needed(void **state)
 /* A random value at a random place: refused, or read as exactly what it says. */
 static void spoil(json_t *json, unsigned long long *seed)
 {
-        static const char *const values[] = { "null", "true", "0", "-1", "1e9", "\"\"", "\"/\"", "\"/a/..\"", "\"*.com\"", "[]", "{}",
-                "[[]]", "\"read\"", "\"deny_read\"", "\"x:1:1\"", "\"user\"", "99999999999", "\"/srv/*\"", "false", "\"a.org\"" };
+        static const char *const values[] = {
+                "null",      "true",      "0",           "-1",         "1e9",   "\"\"",     "\"/\"",
+                "\"/a/..\"", "\"*.com\"", "[]",          "{}",         "[[]]",  "\"read\"", "\"deny_read\"",
+                "\"x:1:1\"", "\"user\"",  "99999999999", "\"/srv/*\"", "false", "\"a.org\""
+        };
         for (;;) {
                 size_t size = json_is_array(json) ? json_array_size(json) : json_object_size(json);
                 if (size == 0)

@@ -19,19 +19,18 @@ static void assert_srt_refused(const char *json, const char *text)
         assert_said(&w, text);
 }
 
-static const char example[] =
-        "{\n"
-        "  \"network\": {\n"
-        "    \"allowedDomains\": [\"github.com\", \"*.github.com\", \"api.example.com:8443\"],\n"
-        "    \"deniedDomains\": [\"gist.github.com\"]\n"
-        "  },\n"
-        "  \"filesystem\": {\n"
-        "    \"denyRead\": [\"~/private\", \"secrets/*.key\"],\n"
-        "    \"allowRead\": [\"~/private/public\"],\n"
-        "    \"allowWrite\": [\".\", \"/data\"],\n"
-        "    \"denyWrite\": [\"important.txt\", \"/data/keep\"]\n"
-        "  }\n"
-        "}\n";
+static const char example[] = "{\n"
+                              "  \"network\": {\n"
+                              "    \"allowedDomains\": [\"github.com\", \"*.github.com\", \"api.example.com:8443\"],\n"
+                              "    \"deniedDomains\": [\"gist.github.com\"]\n"
+                              "  },\n"
+                              "  \"filesystem\": {\n"
+                              "    \"denyRead\": [\"~/private\", \"secrets/*.key\"],\n"
+                              "    \"allowRead\": [\"~/private/public\"],\n"
+                              "    \"allowWrite\": [\".\", \"/data\"],\n"
+                              "    \"denyWrite\": [\"important.txt\", \"/data/keep\"]\n"
+                              "  }\n"
+                              "}\n";
 
 static void test_settings_mean_what_they_mean_in_srt(void **state)
 {
@@ -41,17 +40,25 @@ static void test_settings_mean_what_they_mean_in_srt(void **state)
                 const char *path;
                 bool read, write;
         } files[] = {
-                { WORK "/main.c", true, true },           { "/data/x", true, true },
-                { WORK "/important.txt", true, false },   { "/data/keep/x", true, false },
-                { WORK "/secrets/a.key", false, false },  { WORK "/secrets/a.txt", true, true },
-                { HOME "/private/x", false, false },      { HOME "/private/public/x", true, false },
-                { "/srv/x", true, false },                { HOME "/notes", true, false },
-                { HOME "/.ssh/id", false, false },        { WORK "/.git/hooks/x", true, false },
-                { WORK "/.git/config", true, false },     { WORK "/.mcp.json", true, false },
+                { WORK "/main.c", true, true },
+                { "/data/x", true, true },
+                { WORK "/important.txt", true, false },
+                { "/data/keep/x", true, false },
+                { WORK "/secrets/a.key", false, false },
+                { WORK "/secrets/a.txt", true, true },
+                { HOME "/private/x", false, false },
+                { HOME "/private/public/x", true, false },
+                { "/srv/x", true, false },
+                { HOME "/notes", true, false },
+                { HOME "/.ssh/id", false, false },
+                { WORK "/.git/hooks/x", true, false },
+                { WORK "/.git/config", true, false },
+                { WORK "/.mcp.json", true, false },
         };
         for (size_t i = 0; i < ARRAY_SIZE(files); i++)
                 if (reads(&w, files[i].path) != files[i].read || writes(&w, files[i].path) != files[i].write)
-                        fail_msg("%s: read %d, write %d", files[i].path, reads(&w, files[i].path), writes(&w, files[i].path));
+                        fail_msg("%s: read %d, write %d", files[i].path, reads(&w, files[i].path),
+                                 writes(&w, files[i].path));
         assert_true(reaches(&w, "github.com") && reaches(&w, "api.github.com"));
         assert_false(reaches(&w, "gist.github.com") || reaches(&w, "example.com") || reaches(&w, "api.example.com"));
         assert_true(hosts_decide(&w.plan->hosts, "api.example.com", 8443, NULL));
@@ -136,7 +143,7 @@ static void test_mistakes_are_told_with_place_and_nearest_key(void **state)
                 { "{\"network\": {\"allowLocalBinding\": \"yes\"}}", "p1.yaml:1:35", "true or false" },
                 { "{\"filesystem\": {\"allowWrite\": [\"\"]}}", "p1.yaml:1:32", "empty" },
                 { "{\"filesystem\": {\"allowWrite\": [\"*.env\"]}}", "p1.yaml:1:32", "pattern" },
-                { "{\"filesystem\": {\"allowRead\": [\"\"]}}", "p1.yaml:1:31", "expected a path" },
+                { "{\"filesystem\": {\"allowRead\": [\"\"]}}", "p1.yaml:1:31", "empty" },
                 { "{\"filesystem\": {\"denyRead\": [\"/a/[b\"]}}", "p1.yaml:1:30", "not closed" },
                 { "[]", "p1.yaml:1:1", "not an object" },
                 { "\"x\"", "p1.yaml:1:", "" },
@@ -152,8 +159,10 @@ static void test_several_mistakes_are_told_at_once(void **state)
 {
         (void)state;
         WORLD w = world_new();
-        world_read_srt(&w, "{\"a\": 1,\n\"network\": {\"allowedDomains\": [\"*\", \"ok.org\", \"a b\"], \"httpProxyPort\": 1},\n"
-                           "\"filesystem\": 4}");
+        world_read_srt(
+                &w,
+                "{\"a\": 1,\n\"network\": {\"allowedDomains\": [\"*\", \"ok.org\", \"a b\"], \"httpProxyPort\": 1},\n"
+                "\"filesystem\": 4}");
         assert_false(world_compile(&w));
         assert_int_equal(messages_count(w.messages, MESSAGE_ERROR), 5);
 }
@@ -207,10 +216,19 @@ static void test_settings_join_a_policy_of_the_other_kind(void **state)
 static void test_which_texts_are_taken_for_srt(void **state)
 {
         (void)state;
-        static const char *const yes[] = { "{\"network\": {\"allowedDomains\": []}}", "{\"filesystem\": {\"denyRead\": []}}",
-                                           "{\"ignoreViolations\": {}}", "{\"mode\": 1, \"filesystem\": {\"allowWrite\": 1}}" };
-        static const char *const no[] = { "", "{}", "[]", "null", "x", "{\"network\": {}}", "{\"network\": []}", "{\"mode\": \"auto\"}",
-                                          "{\"network\": {\"allowed_domains\": []}}", "network: {allowedDomains: []}",
+        static const char *const yes[] = { "{\"network\": {\"allowedDomains\": []}}",
+                                           "{\"filesystem\": {\"denyRead\": []}}", "{\"ignoreViolations\": {}}",
+                                           "{\"mode\": 1, \"filesystem\": {\"allowWrite\": 1}}" };
+        static const char *const no[] = { "",
+                                          "{}",
+                                          "[]",
+                                          "null",
+                                          "x",
+                                          "{\"network\": {}}",
+                                          "{\"network\": []}",
+                                          "{\"mode\": \"auto\"}",
+                                          "{\"network\": {\"allowed_domains\": []}}",
+                                          "network: {allowedDomains: []}",
                                           "{\"network\": {\"allowedDomains\": []}} x" };
         for (size_t i = 0; i < ARRAY_SIZE(yes); i++)
                 assert_true(settings_is_srt(yes[i], strlen(yes[i])));

@@ -37,12 +37,24 @@ static void test_sizes_as_people_write_them(void **state)
 {
         (void)state;
         static const struct row rows[] = {
-                { "512MB", 512000000 },      { "1.5GiB", GIB + GIB / 2 }, { "2G", 2 * GIB },
-                { "2g", 2 * GIB },           { "1048576", MIB },          { "512 MB", 512000000 },
-                { "1KiB", 1024 },            { "1kb", 1000 },             { "1K", 1024 },
-                { "3TiB", 3 * 1024 * GIB },  { "3tb", 3000000000000 },    { "10 bytes", 10 },
-                { "10B", 10 },               { "0", 0 },                  { "0.5KiB", 512 },
-                { "1.1GiB", 1181116006 },    { "0.000000001GB", 1 },      { "18446744073709551615", UINT64_MAX },
+                { "512MB", 512000000 },
+                { "1.5GiB", GIB + GIB / 2 },
+                { "2G", 2 * GIB },
+                { "2g", 2 * GIB },
+                { "1048576", MIB },
+                { "512 MB", 512000000 },
+                { "1KiB", 1024 },
+                { "1kb", 1000 },
+                { "1K", 1024 },
+                { "3TiB", 3 * 1024 * GIB },
+                { "3tb", 3000000000000 },
+                { "10 bytes", 10 },
+                { "10B", 10 },
+                { "0", 0 },
+                { "0.5KiB", 512 },
+                { "1.1GiB", 1181116006 },
+                { "0.000000001GB", 1 },
+                { "18446744073709551615", UINT64_MAX },
                 { "16777215TiB", 16777215ULL * 1024 * GIB },
         };
         accept(units_parse_size, rows, ARRAY_SIZE(rows));
@@ -52,9 +64,36 @@ static void test_sizes_that_are_none(void **state)
 {
         (void)state;
         static const char *const texts[] = {
-                "", " ", "MB", "-1MB", "+1MB", "1e9", "0x10", "1,5GiB", "1.GiB", ".5GiB", "1..5GiB", "1.5.5", "5 M B",
-                " 5MB", "5MB ", "5MBB", "5mbit", "5XB", "1.0000000000GB", "18446744073709551616", "16777216TiB",
-                "18446744073709551615KB", "99999999999999999999999999", "five", "1_000", "٥MB", "∞", "nan", "5\nMB", NULL,
+                "",
+                " ",
+                "MB",
+                "-1MB",
+                "+1MB",
+                "1e9",
+                "0x10",
+                "1,5GiB",
+                "1.GiB",
+                ".5GiB",
+                "1..5GiB",
+                "1.5.5",
+                "5 M B",
+                " 5MB",
+                "5MB ",
+                "5MBB",
+                "5mbit",
+                "5XB",
+                "1.0000000000GB",
+                "18446744073709551616",
+                "16777216TiB",
+                "18446744073709551615KB",
+                "99999999999999999999999999",
+                "five",
+                "1_000",
+                "٥MB",
+                "∞",
+                "nan",
+                "5\nMB",
+                NULL,
         };
         refuse(units_parse_size, texts);
 }
@@ -63,13 +102,14 @@ static void test_cores_as_people_write_them(void **state)
 {
         (void)state;
         static const struct row rows[] = {
-                { "2", 2000 },      { "0.5", 500 },      { "2 cores", 2000 }, { "1 core", 1000 },
-                { "2cores", 2000 }, { "150%", 1500 },    { "150 %", 1500 },   { "1.5 CPUs", 1500 },
-                { "4 cpu", 4000 },  { "0.0005", 0 },     { "100%", 1000 },
+                { "2", 2000 },      { "0.5", 500 },   { "2 cores", 2000 }, { "1 core", 1000 },
+                { "2cores", 2000 }, { "150%", 1500 }, { "150 %", 1500 },   { "1.5 CPUs", 1500 },
+                { "4 cpu", 4000 },  { "0.0005", 0 },  { "100%", 1000 },
         };
         accept(units_parse_cpu, rows, ARRAY_SIZE(rows));
-        static const char *const texts[] = { "", "two", "-1", "2 corse", "2 %%", "150% cores", "1/2", "2MB", "2,5",
-                                             "18446744073709551615", NULL };
+        static const char *const texts[] = { "",           "two", "-1",  "2 corse", "2 %%",
+                                             "150% cores", "1/2", "2MB", "2,5",     "18446744073709551615",
+                                             NULL };
         refuse(units_parse_cpu, texts);
 }
 
@@ -77,14 +117,29 @@ static void test_durations_as_people_write_them(void **state)
 {
         (void)state;
         static const struct row rows[] = {
-                { "90", 90 },        { "90s", 90 },     { "10m", 600 },     { "1h30m", 5400 },  { "2d", 172800 },
-                { "1d1h1m1s", 90061 }, { "1.5h", 5400 }, { "5 minutes", 300 }, { "2 hours", 7200 }, { "1h30s", 3630 },
-                { "3600", 3600 },    { "10 min", 600 }, { "0", 0 },         { "1H", 3600 },
+                { "90", 90 },          { "90s", 90 },     { "10m", 600 },       { "1h30m", 5400 },   { "2d", 172800 },
+                { "1d1h1m1s", 90061 }, { "1.5h", 5400 },  { "5 minutes", 300 }, { "2 hours", 7200 }, { "1h30s", 3630 },
+                { "3600", 3600 },      { "10 min", 600 }, { "0", 0 },           { "1H", 3600 },
         };
         accept(units_parse_duration, rows, ARRAY_SIZE(rows));
         static const char *const texts[] = {
-                "", "h", "1h30", "30m1h", "1h1h", "1.5h30m", "1h 30m", "-5", "5x", "1w", "1hm", "1h,30m", "forever",
-                "18446744073709551616", "213503982334602d", "1h18446744073709551615s", NULL,
+                "",
+                "h",
+                "1h30",
+                "30m1h",
+                "1h1h",
+                "1.5h30m",
+                "1h 30m",
+                "-5",
+                "5x",
+                "1w",
+                "1hm",
+                "1h,30m",
+                "forever",
+                "18446744073709551616",
+                "213503982334602d",
+                "1h18446744073709551615s",
+                NULL,
         };
         refuse(units_parse_duration, texts);
 }
@@ -102,8 +157,9 @@ static void assert_reads_back(parser *parse, printer *print, uint64_t value)
 static void test_what_is_printed_reads_back_as_the_same_number(void **state)
 {
         (void)state;
-        static const uint64_t values[] = { 0, 1, 9, 59, 60, 61, 999, 1000, 1001, 1023, 1024, 1500, 3600, 3661, 86399, 86400,
-                                           90061, 512000000, MIB, GIB, 3 * GIB / 2, 1000 * GIB, 31536000 };
+        static const uint64_t values[] = { 0,     1,         9,    59,   60,          61,         999,     1000,
+                                           1001,  1023,      1024, 1500, 3600,        3661,       86399,   86400,
+                                           90061, 512000000, MIB,  GIB,  3 * GIB / 2, 1000 * GIB, 31536000 };
         for (size_t i = 0; i < ARRAY_SIZE(values); i++) {
                 assert_reads_back(units_parse_size, units_print_size, values[i]);
                 assert_reads_back(units_parse_cpu, units_print_cpu, values[i]);

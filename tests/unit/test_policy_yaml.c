@@ -31,7 +31,8 @@ static struct parsed parse_bytes(parser *parse, const char *text, size_t length)
         struct parsed p = { .arena = arena_new(CAP_ARENA_BYTES), .messages = messages_new() };
         assert_non_null(p.arena);
         assert_non_null(p.messages);
-        assert_int_equal(messages_add_input(p.messages, "f", text, length < CAP_FILE_BYTES ? length : CAP_FILE_BYTES), 0);
+        assert_int_equal(messages_add_input(p.messages, "f", text, length < CAP_FILE_BYTES ? length : CAP_FILE_BYTES),
+                         0);
         p.result = parse(p.arena, "f", text, length, p.messages, &p.root);
         messages_print(p.messages, &p.said, false);
         text_add(&p.said, "");
@@ -95,9 +96,9 @@ static void test_words_stay_words(void **state)
                 const char *key, *text;
                 enum scalar_kind kind;
         } rows[] = {
-                { "a", "off", SCALAR_PLAIN }, { "b", "no", SCALAR_PLAIN },   { "c", "010", SCALAR_PLAIN },
-                { "d", "1e3", SCALAR_PLAIN }, { "e", "~", SCALAR_PLAIN },    { "f", "", SCALAR_NULL },
-                { "g", "null", SCALAR_NULL }, { "h", "", SCALAR_QUOTED },    { "i", "null", SCALAR_QUOTED },
+                { "a", "off", SCALAR_PLAIN },   { "b", "no", SCALAR_PLAIN }, { "c", "010", SCALAR_PLAIN },
+                { "d", "1e3", SCALAR_PLAIN },   { "e", "~", SCALAR_PLAIN },  { "f", "", SCALAR_NULL },
+                { "g", "null", SCALAR_NULL },   { "h", "", SCALAR_QUOTED },  { "i", "null", SCALAR_QUOTED },
                 { "j", "12:30", SCALAR_PLAIN },
         };
         assert_int_equal(p.result, 0);
@@ -110,8 +111,10 @@ static void test_words_stay_words(void **state)
 static void test_nothing_is_an_empty_policy(void **state)
 {
         (void)state;
-        static const char *const texts[] = { "", "\n\n", "# only a comment\n", "---\n", "---\n...\n", "null\n", "{}", "\r\n",
-                                             "\xef\xbb\xbf", "\xef\xbb\xbf# bom\n" };
+        static const char *const texts[] = {
+                "",     "\n\n",         "# only a comment\n", "---\n", "---\n...\n", "null\n", "{}",
+                "\r\n", "\xef\xbb\xbf", "\xef\xbb\xbf# bom\n"
+        };
         for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
                 PARSED p = parse_yaml(texts[i]);
                 if (p.result != 0 || p.root->kind != NODE_MAP || p.root->count != 0)
@@ -122,7 +125,10 @@ static void test_nothing_is_an_empty_policy(void **state)
 static void test_files_from_other_editors(void **state)
 {
         (void)state;
-        static const char *const texts[] = { "a: x\r\nb: y\r\n", "\xef\xbb\xbf" "a: x\nb: y\n", "a: x\nb: y" };
+        static const char *const texts[] = { "a: x\r\nb: y\r\n",
+                                             "\xef\xbb\xbf"
+                                             "a: x\nb: y\n",
+                                             "a: x\nb: y" };
         for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
                 PARSED p = parse_yaml(texts[i]);
                 if (p.result != 0)
@@ -192,11 +198,22 @@ static void test_broken_json_is_told_with_its_place(void **state)
         static const struct {
                 const char *text, *place;
         } rows[] = {
-                { "", "f" },          { "{", "f:1:" },           { "{\"a\": 1,}", "f:1:" },   { "{\"a\": 1} x", "f:1:" },
-                { "{\"a\": 1, \"a\": 2}", "f:1:" }, { "[1, 2", "f:1:" }, { "{\"a\": \"\\u0000\"}", "f:1:" },
-                { "{\"a\\u0000b\": 1}", "f:1:" }, { "{'a': 1}", "f:1:" }, { "{\"a\": 01}", "f:1:" }, { "{\"a\":\n nul}", "f:2:" },
-                { "{\"a\": \"\\ud800\"}", "f:1:" }, { "// comment\n{}", "f:1:" }, { "{\"a\": 1e999}", "f:1:" },
-                { "{\"a\": NaN}", "f:1:" }, { "{\"a\": \"\xff\"}", "f:1:8" },
+                { "", "f" },
+                { "{", "f:1:" },
+                { "{\"a\": 1,}", "f:1:" },
+                { "{\"a\": 1} x", "f:1:" },
+                { "{\"a\": 1, \"a\": 2}", "f:1:" },
+                { "[1, 2", "f:1:" },
+                { "{\"a\": \"\\u0000\"}", "f:1:" },
+                { "{\"a\\u0000b\": 1}", "f:1:" },
+                { "{'a': 1}", "f:1:" },
+                { "{\"a\": 01}", "f:1:" },
+                { "{\"a\":\n nul}", "f:2:" },
+                { "{\"a\": \"\\ud800\"}", "f:1:" },
+                { "// comment\n{}", "f:1:" },
+                { "{\"a\": 1e999}", "f:1:" },
+                { "{\"a\": NaN}", "f:1:" },
+                { "{\"a\": \"\xff\"}", "f:1:8" },
         };
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
                 PARSED p = parse_json(rows[i].text);
@@ -324,8 +341,9 @@ static void test_an_alias_bomb_ends_at_the_cap(void **state)
         assert_true((double)(clock() - start) / CLOCKS_PER_SEC < 1.0);
 }
 
-static const char whole[] = "runtime: {workdir: ./é}\nsecurity:\n  sandbox: &s\n    level: strict # x\n    allow_paths:\n"
-                            "      - \"/a\\t\":ro\n      - 'b''c'\n    x: *s\n  y: |\n    text\n  z: >-\n    more\n...\n";
+static const char whole[] =
+        "runtime: {workdir: ./é}\nsecurity:\n  sandbox: &s\n    level: strict # x\n    allow_paths:\n"
+        "      - \"/a\\t\":ro\n      - 'b''c'\n    x: *s\n  y: |\n    text\n  z: >-\n    more\n...\n";
 
 /* Each beginning of a text, and each text with one byte changed, is read or refused; never more. */
 static void test_mangled_text_never_hurts(void **state)
@@ -355,7 +373,8 @@ static void test_a_message_shows_the_line_and_a_caret(void **state)
         WORLD w = world_new();
         world_read(&w, "mode: auto\nsecurity:\n  sandbox:\n    pool_size: 99 # é\n    \"é\": 1\n");
         assert_false(world_compile(&w));
-        assert_string_equal(w.said.data,
+        assert_string_equal(
+                w.said.data,
                 "p1.yaml:4:16: error: '99' for security.sandbox.pool_size: this is too large\n"
                 "     4 |     pool_size: 99 # é\n"
                 "       |                ^\n"
@@ -392,7 +411,8 @@ static void test_hostile_text_reaches_no_terminal(void **state)
 {
         (void)state;
         WORLD w = world_new();
-        world_read(&w, "\"a\\e[2J\\a\\u009b1m\\u202e\": 1\n# \xc2\x9b\nmode: \"\\e]0;x\\a\"\nruntime:\n  workdir: \"\\e[1A\\u0000\"\n");
+        world_read(&w, "\"a\\e[2J\\a\\u009b1m\\u202e\": 1\n# \xc2\x9b\nmode: \"\\e]0;x\\a\"\nruntime:\n  workdir: "
+                       "\"\\e[1A\\u0000\"\n");
         assert_false(world_compile(&w));
         for (const char *p = w.said.data; *p; p++)
                 assert_true((unsigned char)*p >= 0x20 ? *p != 0x7f : *p == '\n');

@@ -1,0 +1,32 @@
+/*
+ * System calls that the filter refused and told of: answered, and counted for the report. Runs in the keeper. No
+ * answer lets a call happen, except the one exec that starts the command.
+ */
+#ifndef RINGWALL_LINUX_DENIALS_H
+#define RINGWALL_LINUX_DENIALS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { DENIALS_MAX = 32 };
+
+struct denial {
+        int number;      /* of the call; -1: all that had no room */
+        uint32_t family; /* of socket and socketpair: their first argument */
+        unsigned count;
+};
+
+struct denials {
+        int listener; /* -1: nothing is told */
+        unsigned rights; /* of the filter */
+        struct denial list[DENIALS_MAX];
+        size_t count;
+};
+
+/* The next call goes on. Returns 0 or -errno. */
+int denials_let_pass(const struct denials *d);
+
+/* Answers the calls that wait, without waiting for more. Closes the listener when nobody is left to tell. */
+void denials_answer(struct denials *d);
+
+#endif

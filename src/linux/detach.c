@@ -1,0 +1,34 @@
+/*
+ * Children that outlive the front; see detach.h. Whoever reads the front's output, waits for its terminal or unmounts
+ * its directory must not notice them.
+ */
+#include "linux/detach.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+void detach(const char *name, int first, int second)
+{
+        sigset_t all;
+        (void)sigfillset(&all);
+        (void)sigprocmask(SIG_BLOCK, &all, NULL);
+        (void)setsid();
+        (void)prctl(PR_SET_NAME, name);
+        /* Above the first three, so that neither is lost when it is put among them. */
+        first = fcntl(first, F_DUPFD, 3);
+        int other = second < 0 ? first : fcntl(second, F_DUPFD, 3);
+        if (first < 0 || other < 0 || dup2(first, 0) < 0 || dup2(other, 1) < 0 || chdir("/") < 0 ||
+            syscall(SYS_close_range, second < 0 ? 1U : 2U, ~0U, 0) < 0)
+                _exit(1);
+}
+
+void detach_await_end(int fd)
+{
+        char byte;
+        while (read(fd, &byte, 1) < 0 && errno == EINTR)
+                ;
+}

@@ -1,0 +1,371 @@
+/*
+ * Finding places.
+ *
+ * What it is for: a plan speaks of names, mounts are made of directories. This file follows each rule's path through
+ * the symbolic links of this machine and notes the links themselves, so that a box finds /bin -> usr/bin as it is used
+ * to; looks patterns up in the directories they can match in; and adds the directories that must stay where they are.
+ *
+ * How it works: once, before any mount is made. Between now and the mount somebody outside may change a path; then the
+ * mount fails or shows what is there now, which is the person's own doing: the agent does not run yet.
+ *
+ * A protected path that is a mount point cannot be replaced, but a parent of it could be renamed and another put in its
+ * place, so every directory between it and the writable directory around it is pinned: made a mount point too. So is a
+ * symbolic link on the way to it.
+ *
+ * An attacker controls what lies in the workspace from an earlier run: deep or endless trees (walks are counted), and
+ * links that lead anywhere. A grant that would go through such a link is refused, as the agent would choose what is
+ * granted.
+ */
+#include "linux/places.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/text.h"
+#include "policy/caps.h"
+#include "policy/pattern.h"
+#include "policy/rule_index.h"
+
+enum { MOST_LINKS = 40, MOST_WALKED = 200000, MOST_DEPTH = 64 };
+
+struct finder {
+        struct arena *arena;
+        const struct plan *plan;
+        struct places *out;
+        struct error *error;
+        size_t walked;
+        const struct rule *denial; /* whose path is being followed; NULL for a grant */
+        const char *loose;         /* the last link that was met where the box may write */
+};
+
+static const char stage[] = "find paths";
+
+/* Nothing is there, for us, and so for the box. Any other failure means that we do not know. */
+static bool is_out_of_reach(int result)
+{
+        return result == -ENOENT || result == -ENOTDIR || result == -EACCES || result == -ELOOP;
+}
+
+static int add(struct finder *f, enum place_kind kind, const char *path, bool directory, const struct rule *rule)
+{
+        struct place *slot = arena_array_add(f->arena, &f->out->list, &f->out->count, sizeof *slot);
+        if (!slot)
+                return error_errno(f->error, ENOMEM, stage, "no memory");
+        *slot = (struct place){ .kind = kind, .path = path, .is_directory = directory, .rule = rule };
+        return 0;
+}
+
+/* The writable place around this one, or NULL. */
+static const char *writable_around(const struct finder *f, const char *path)
+{
+        const char *best = NULL;
+        for (size_t i = 0; i < f->out->count; i++) {
+                const struct place *p = &f->out->list[i];
+                if (p->kind == PLACE_WRITE && path_is_beneath(path, p->path) && (!best || strlen(p->path) > strlen(best)))
+                        best = p->path;
+        }
+        return best;
+}
+
+static int add_pins(struct finder *f, const char *path, const struct rule *rule)
+{
+        const char *around = writable_around(f, path);
+        if (!around)
+                return 0;
+        for (size_t i = strlen(path); i-- > strlen(around) + 1;) {
+                if (path[i] != '/')
+                        continue;
+                const char *parent = arena_copy(f->arena, path, i);
+                int r = parent ? add(f, PLACE_PIN, parent, true, rule)
+                               : error_errno(f->error, ENOMEM, stage, "no memory");
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+static int note_link(struct finder *f, const char *path, const char *target)
+{
+        if (writable_around(f, path)) {
+                f->loose = path;
+                int r = f->denial ? add_pins(f, path, f->denial) : 0;
+                if (r == 0 && f->denial)
+                        r = add(f, PLACE_PIN, path, false, f->denial);
+                if (r < 0)
+                        return r;
+        }
+        for (size_t i = 0; i < f->out->link_count; i++)
+                if (strcmp(f->out->links[i].path, path) == 0)
+                        return 0;
+        struct place_link *slot = arena_array_add(f->arena, &f->out->links, &f->out->link_count, sizeof *slot);
+        if (!slot)
+                return error_errno(f->error, ENOMEM, stage, "no memory");
+        *slot = (struct place_link){ path, target };
+        return 0;
+}
+
+/* The path that a link at the end of `prefix` leads to, with `rest` behind it. */
+static const char *through_link(struct finder *f, const char *prefix, const char *target, const char *rest)
+{
+        if (*target == '/')
+                return pattern_normalise(f->arena, arena_join(f->arena, target, rest));
+        const char *slash = strrchr(prefix, '/');
+        char *parent = arena_copy(f->arena, prefix, (size_t)(slash - prefix) + 1);
+        return parent ? pattern_normalise(f->arena, arena_join(f->arena, arena_join(f->arena, parent, target), rest))
+                      : NULL;
+}
+
+/* 0: there, without a link on the way; -ENOENT: not there; -ELOOP: links have to be followed. One call tells. */
+static int look_straight(const char *path, struct stat *ret_stat)
+{
+        struct open_how how = { .flags = O_PATH | O_CLOEXEC | O_NOFOLLOW, .resolve = RESOLVE_NO_SYMLINKS };
+        CLEANUP_FD int fd = (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
+        if (fd < 0)
+                return errno == ENOENT || errno == ENOTDIR ? -errno : -ELOOP;
+        return fstat(fd, ret_stat) == 0 && !S_ISLNK(ret_stat->st_mode) ? 0 : -ELOOP;
+}
+
+/*
+ * Follows every link in `path`; the end may be missing (-ENOENT, and then nothing is there to show or to hide). Links
+ * that are met are noted.
+ */
+static int resolve(struct finder *f, const char *path, const char **ret, struct stat *ret_stat)
+{
+        size_t links = 0;
+        f->loose = NULL;
+        int straight = look_straight(path, ret_stat);
+        if (straight != -ELOOP) {
+                *ret = path;
+                return straight;
+        }
+        for (size_t i = 1; path[1] && i <= strlen(path);) {
+                i += strcspn(path + i, "/");
+                char *prefix = arena_copy(f->arena, path, i);
+                char target[PATH_MAX];
+                if (!prefix)
+                        return error_errno(f->error, ENOMEM, stage, "no memory");
+                ssize_t n = readlink(prefix, target, sizeof target - 1);
+                if (n < 0 && errno != EINVAL)
+                        return -errno;
+                if (n >= 0) {
+                        target[n] = '\0';
+                        if (++links > MOST_LINKS)
+                                return error_errno(f->error, ELOOP, stage, "cannot follow %s", path);
+                        const char *kept = arena_string(f->arena, target);
+                        int r = kept ? note_link(f, prefix, kept) : -ENOMEM;
+                        path = through_link(f, prefix, target, path + i);
+                        if (r < 0 || !path)
+                                return error_errno(f->error, ENOMEM, stage, "no memory");
+                        i = 1;
+                        continue;
+                }
+                i++;
+        }
+        if (lstat(path, ret_stat) < 0)
+                return -errno;
+        *ret = path;
+        return 0;
+}
+
+static int add_denial(struct finder *f, const char *path, const struct rule *rule)
+{
+        struct stat st;
+        const char *real = NULL;
+        /* Most of what is denied by default does not exist. */
+        if (lstat(path, &st) < 0 && (errno == ENOENT || errno == ENOTDIR))
+                return 0;
+        f->denial = rule;
+        int r = resolve(f, path, &real, &st);
+        f->denial = NULL;
+        if (is_out_of_reach(r))
+                return 0;
+        if (r < 0)
+                return f->error->code ? r : error_errno(f->error, -r, stage, "cannot look at %s", path);
+        enum place_kind kind = rule->kind == RULE_DENY_READ ? PLACE_COVER : PLACE_FREEZE;
+        if (kind == PLACE_FREEZE && !writable_around(f, real))
+                return 0;
+        r = real ? add_pins(f, real, rule) : -ENOENT;
+        return r < 0 ? r : add(f, kind, real, S_ISDIR(st.st_mode), rule);
+}
+
+/* Looks for matches below one directory. Names are joined by hand, because the tree may be deep and hostile. */
+static int walk(struct finder *f, const char *directory, const struct rule *rule, unsigned depth)
+{
+        int fd = open(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+        if (!dir) {
+                int code = errno;
+                fd_close(&fd);
+                /* What we may not list, the box may not either: it has our rights. */
+                return is_out_of_reach(-code) ? 0 : error_errno(f->error, code, stage, "cannot look into %s", directory);
+        }
+        int r = 0;
+        errno = 0;
+        for (struct dirent *d; r == 0 && (d = readdir(dir)); errno = 0) { // cppcheck-suppress readdirCalled
+                if (strcmp(d->d_name, ".") == 0 || strcmp(d->d_name, "..") == 0)
+                        continue;
+                if (++f->walked > MOST_WALKED || depth == MOST_DEPTH) {
+                        r = error_set(f->error, E2BIG, stage,
+                                      "the pattern %s has to be looked for in too many files below %s", rule->path,
+                                      directory);
+                        break;
+                }
+                const char *path = arena_format(f->arena, "%s/%s", strcmp(directory, "/") == 0 ? "" : directory, d->d_name);
+                if (!path)
+                        r = error_errno(f->error, ENOMEM, stage, "no memory");
+                else if (pattern_match(rule->path, path))
+                        r = add_denial(f, path, rule);
+                else if (d->d_type == DT_DIR || d->d_type == DT_UNKNOWN)
+                        r = walk(f, path, rule, depth + 1);
+        }
+        if (r == 0 && errno)
+                r = error_errno(f->error, errno, stage, "cannot look into %s", directory);
+        (void)closedir(dir);
+        return r;
+}
+
+static int find_denials(struct finder *f)
+{
+        for (size_t i = 0; i < f->plan->rules.count; i++) {
+                const struct rule *rule = &f->plan->rules.list[i];
+                int r = 0;
+                if (rule->kind < RULE_DENY_READ)
+                        continue;
+                if (!rule->glob) {
+                        r = add_denial(f, rule->path, rule);
+                } else {
+                        size_t n = rule_anchor_length(rule);
+                        const char *anchor = n ? arena_copy(f->arena, rule->path, n) : "/";
+                        r = anchor ? walk(f, anchor, rule, 0) : -ENOMEM;
+                }
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+/* The devices of every box are made by root.c, not taken from the rules. */
+static bool is_made_anyway(const struct rule *rule)
+{
+        return (rule->set && strcmp(rule->set, "devices") == 0) || strcmp(rule->path, "/proc") == 0;
+}
+
+static int find_grants(struct finder *f)
+{
+        static const enum place_kind kinds[] = {
+                [RULE_READ] = PLACE_READ, [RULE_WRITE] = PLACE_WRITE, [RULE_PRIVATE] = PLACE_PRIVATE,
+        };
+        for (size_t i = 0; i < f->plan->rules.count; i++) {
+                const struct rule *rule = &f->plan->rules.list[i];
+                struct stat st = { .st_mode = S_IFDIR };
+                const char *real = rule->path;
+                if (rule->kind > RULE_PRIVATE || is_made_anyway(rule))
+                        continue;
+                int r = rule->kind == RULE_PRIVATE ? 0 : resolve(f, rule->path, &real, &st);
+                if (is_out_of_reach(r))
+                        continue;
+                if (r < 0)
+                        return f->error->code ? r : error_errno(f->error, -r, stage, "cannot look at %s", rule->path);
+                r = add(f, kinds[rule->kind], real, S_ISDIR(st.st_mode), rule);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+/*
+ * Now that all writable places are known: a grant of the person's through a link in one of them is refused, one of our
+ * own is left out.
+ */
+static int check_links(struct finder *f)
+{
+        size_t kept = 0;
+        for (size_t i = 0; i < f->out->count; i++) {
+                struct place p = f->out->list[i];
+                struct stat st;
+                const char *real = p.path;
+                int r = p.kind == PLACE_PRIVATE || strcmp(p.path, p.rule->path) == 0
+                                ? 0 : resolve(f, p.rule->path, &real, &st);
+                bool loose = r == 0 && real != p.path && f->loose;
+                if (loose && strcmp(p.rule->from.name, "default") != 0)
+                        return error_set(f->error, EPERM, stage,
+                                         "%s is a symbolic link that a program in the box could have made; it leads to %s. "
+                                         "To grant that, name it", f->loose, p.path);
+                if (!loose)
+                        f->out->list[kept++] = p;
+        }
+        f->out->count = kept;
+        return 0;
+}
+
+/* Parents first. Of the same place: grants, then pins, then what denies; of two grants the wider last, so that it counts. */
+static int compare(const void *a, const void *b)
+{
+        static const int order[] = {
+                [PLACE_PRIVATE] = 0, [PLACE_READ] = 1, [PLACE_WRITE] = 2, [PLACE_PIN] = 3, [PLACE_FREEZE] = 4,
+                [PLACE_COVER] = 5,
+        };
+        const struct place *x = a, *y = b;
+        const char *p = x->path, *q = y->path;
+        while (*p && *p == *q) {
+                p++;
+                q++;
+        }
+        if (*p != *q) {
+                /* A slash sorts before everything, so that /a/b comes before /a-b and behind /a. */
+                int c = *p == '/' ? 1 : *p ? (unsigned char)*p + 1 : 0, d = *q == '/' ? 1 : *q ? (unsigned char)*q + 1 : 0;
+                return c - d;
+        }
+        return order[x->kind] - order[y->kind];
+}
+
+/* One mount for each place: of several the last in order decides, and a denial needs what lies under it. */
+static void drop_repeats(struct places *places)
+{
+        size_t kept = 0;
+        for (size_t i = 0; i < places->count; i++) {
+                const struct place *p = &places->list[i];
+                const struct place *next = i + 1 < places->count ? &places->list[i + 1] : NULL;
+                bool same = next && strcmp(next->path, p->path) == 0;
+                bool grants = p->kind <= PLACE_PRIVATE;
+                if (same && (next->kind == p->kind || (grants && next->kind <= PLACE_PRIVATE)))
+                        continue;
+                places->list[kept++] = *p;
+        }
+        places->count = kept;
+}
+
+static void mark_covers(struct places *places)
+{
+        for (size_t i = 0; i < places->count; i++) {
+                struct place *p = &places->list[i];
+                for (size_t j = i + 1; p->kind == PLACE_COVER && j < places->count &&
+                                       path_is_beneath(places->list[j].path, p->path); j++)
+                        p->holds_grants |= places->list[j].kind <= PLACE_PRIVATE;
+        }
+}
+
+int places_find(const struct plan *plan, struct arena *a, struct places *ret, struct error *e)
+{
+        struct finder f = { .arena = a, .plan = plan, .out = ret, .error = e };
+        int r = find_grants(&f);
+        if (r == 0)
+                r = check_links(&f);
+        if (r == 0)
+                r = find_denials(&f);
+        if (r < 0)
+                return r;
+        if (ret->count)
+                qsort(ret->list, ret->count, sizeof *ret->list, compare);
+        drop_repeats(ret);
+        mark_covers(ret);
+        return 0;
+}

@@ -1,0 +1,106 @@
+/*
+ * Scratch directories; see scratch.h.
+ *
+ * Removing goes level by level: every directory that lies in another one is first moved to the top, so neither the stack
+ * nor the descriptors nor the length of paths grow with the depth that somebody chose.
+ */
+#include "linux/scratch.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/memory.h"
+
+static const char stage[] = "scratch directory";
+
+int scratch_name(char ret[SCRATCH_LENGTH], struct error *e)
+{
+        uint64_t number = 0;
+        if (getrandom(&number, sizeof number, 0) != sizeof number)
+                return error_errno(e, errno, stage, "cannot get random bytes");
+        (void)snprintf(ret, SCRATCH_LENGTH, "/tmp/ringwall-%016llx", (unsigned long long)number);
+        return 0;
+}
+
+int scratch_make(const char *name, struct error *e)
+{
+        static const char *const inside[] = { "tmp", "home" };
+        if (mkdir(name, 0700) < 0)
+                return error_errno(e, errno, stage, "cannot make %s", name);
+        CLEANUP_FD int fd = open(name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        for (size_t i = 0; i < ARRAY_SIZE(inside); i++)
+                if (fd < 0 || mkdirat(fd, inside[i], 0700) < 0) {
+                        error_errno(e, errno, stage, "cannot make %s/%s", name, inside[i]);
+                        scratch_remove(name);
+                        return -e->code;
+                }
+        return 0;
+}
+
+static DIR *open_directory(int parent, const char *name)
+{
+        int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (fd < 0 && errno == EACCES && fchmodat(parent, name, 0700, 0) == 0)
+                fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (fd >= 0)
+                (void)fchmod(fd, 0700); /* so that entries can be removed */
+        DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+        if (!dir)
+                fd_close(&fd);
+        return dir;
+}
+
+struct removal {
+        unsigned count; /* of directories that were moved, for their names */
+        bool progress;
+};
+
+/* Removes the files of one directory of `top`, and moves its directories up into it. */
+static void empty_into(int top, const char *name, struct removal *r)
+{
+        DIR *dir = open_directory(top, name);
+        for (struct dirent *d; dir && (d = readdir(dir));) { // cppcheck-suppress readdirCalled
+                if (strcmp(d->d_name, ".") == 0 || strcmp(d->d_name, "..") == 0)
+                        continue;
+                char moved[32];
+                (void)snprintf(moved, sizeof moved, ".%u", r->count++);
+                bool gone = unlinkat(dirfd(dir), d->d_name, 0) == 0;
+                if (!gone && errno == EISDIR) {
+                        /* A directory without write permission cannot be moved to another parent. */
+                        gone = fchmodat(dirfd(dir), d->d_name, 0700, 0) == 0 &&
+                               renameat(dirfd(dir), d->d_name, top, moved) == 0;
+                }
+                r->progress |= gone;
+        }
+        if (dir)
+                (void)closedir(dir);
+        r->progress |= unlinkat(top, name, AT_REMOVEDIR) == 0;
+}
+
+void scratch_remove(const char *name)
+{
+        struct removal r = { .progress = true };
+        while (r.progress && rmdir(name) < 0) {
+                DIR *top = open_directory(AT_FDCWD, name);
+                r.progress = false;
+                for (struct dirent *d; top && (d = readdir(top));) { // cppcheck-suppress readdirCalled
+                        if (strcmp(d->d_name, ".") == 0 || strcmp(d->d_name, "..") == 0)
+                                continue;
+                        if (unlinkat(dirfd(top), d->d_name, 0) == 0)
+                                r.progress = true;
+                        else
+                                empty_into(dirfd(top), d->d_name, &r);
+                }
+                if (top)
+                        (void)closedir(top);
+        }
+}

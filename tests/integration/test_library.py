@@ -1,0 +1,188 @@
+"""libringwall: the example of docs/library.md, as a reader would compile it, and what it does not show."""
+import json
+import re
+import subprocess
+
+import pytest
+
+
+@pytest.fixture(scope='module')
+def compiled(tmp_path_factory, repo, build):
+    """Compiles a program against the header and the library in the build directory."""
+    def make(source):
+        folder = tmp_path_factory.mktemp('library')
+        (folder / 'program.c').write_text(source)
+        subprocess.run(['cc', '-std=c11', '-Wall', '-Wextra', '-Werror', f'-I{repo}/include', f'{folder}/program.c', '-o',
+                        f'{folder}/program', f'-L{build}', '-lringwall', f'-Wl,-rpath,{build}'], check=True)
+        return folder / 'program'
+    return make
+
+
+@pytest.fixture(scope='module')
+def example(compiled, repo):
+    return compiled(re.search(r'```c\n(.*?)```', (repo / 'docs/library.md').read_text(), re.S)[1])
+
+
+@pytest.fixture
+def run(home, workspace):
+    def run(program, *arguments, **options):
+        return subprocess.run([program, *arguments], cwd=workspace, env={'HOME': str(home), 'PATH': '/usr/bin:/bin'},
+                              capture_output=True, text=True, timeout=60, **options)
+    return run
+
+
+def test_the_example_is_about_thirty_lines(repo):
+    assert 25 <= len(re.search(r'```c\n(.*?)```', (repo / 'docs/library.md').read_text(), re.S)[1].splitlines()) <= 36
+
+
+def test_the_example_runs_a_command_in_a_box(run, example, home, workspace):
+    (home / 'secret').write_text('the secret')
+    result = run(example, 'sh', '-c', 'echo kept > file; cat ../secret; exit 7')
+    report = json.loads(result.stderr[result.stderr.index('{\n'):])
+    assert result.returncode == 7 and 'the secret' not in result.stdout
+    assert (workspace / 'file').read_text() == 'kept\n'
+    assert report['end']['how'] == 'exited' and report['enforced']['level'] == 'strict'
+
+
+@pytest.mark.parametrize('command, status, how', [
+    (['sh', '-c', 'kill -9 $$'], 137, 'signalled'),
+    (['no-such-command'], 127, 'not_started'),
+    (['/etc/passwd'], 126, 'not_started'),
+])
+def test_how_it_ends(run, example, command, status, how):
+    result = run(example, *command)
+    assert result.returncode == status and json.loads(result.stderr)['end']['how'] == how
+
+
+MORE = r'''
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <ringwall/ringwall.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static struct ringwall_plan *compile(const char *flag, const char *value)
+{
+        struct ringwall_policy *policy = ringwall_policy_new();
+        struct ringwall_plan *plan = NULL;
+        ringwall_policy_ignore_defaults(policy);
+        ringwall_policy_set(policy, flag, value);
+        if (ringwall_policy_compile(policy, &plan) < 0)
+                printf("%s\n", ringwall_policy_messages(policy));
+        ringwall_policy_free(policy);
+        return plan;
+}
+
+static int streams_and_signals(void)
+{
+        struct ringwall_plan *plan = compile("level", "strict");
+        struct ringwall_box *box = NULL;
+        char text[16] = "";
+        int out[2], status = 0, nothing = open("/dev/null", O_RDWR);
+        char *command[] = { "sh", "-c", "echo ready; exec sleep 60", NULL };
+        if (pipe(out) < 0 || ringwall_spawn(plan, command, (int[]){ nothing, out[1], nothing }, &box) < 0)
+                return 1;
+        ssize_t n = read(out[0], text, sizeof text - 1);
+        struct pollfd end = { .fd = ringwall_box_pidfd(box), .events = POLLIN };
+        int before = poll(&end, 1, 0);
+        ringwall_box_signal(box, SIGTERM);
+        int after = poll(&end, 1, 10000);
+        ringwall_box_wait(box, &status);
+        printf("%zd %s%d %d %d\n", n, text, before, after, status);
+        ringwall_box_free(box);
+        ringwall_plan_free(plan);
+        return 0;
+}
+
+static int refused(void)
+{
+        struct ringwall_plan *plan = compile("allow-domain", "example.com");
+        struct ringwall_box *box = NULL;
+        char *command[] = { "true", NULL };
+        int r = ringwall_spawn(plan, command, NULL, &box);
+        char *report = ringwall_box_report(box);
+        printf("%d %s\n", r == -ENOTSUP, strstr(report, "hosts cannot be reached") ? "said why" : report);
+        free(report);
+        ringwall_box_free(box);
+        ringwall_plan_free(plan);
+        return 0;
+}
+
+static int restricted(const char *secret)
+{
+        struct ringwall_plan *strict = compile("level", "strict"), *plan = compile("level", "standard");
+        printf("%d ", ringwall_restrict_self(strict) == -ENOTSUP);
+        int before = open(secret, O_RDONLY);
+        int r = ringwall_restrict_self(plan);
+        int read_error = open(secret, O_RDONLY) < 0 ? errno : 0;
+        int made = open("made", O_CREAT | O_WRONLY, 0600);
+        int network = socket(AF_INET, SOCK_STREAM, 0);
+        printf("%d %d %s %d %d\n", before >= 0, r, strerror(read_error), made >= 0, network);
+        return 0;
+}
+
+static int freed_while_it_runs(void)
+{
+        struct ringwall_plan *plan = compile("level", "maximum");
+        struct ringwall_box *box = NULL;
+        char *command[] = { "sleep", "86396", NULL };
+        int r = ringwall_spawn(plan, command, NULL, &box);
+        ringwall_box_free(box);
+        ringwall_plan_free(plan);
+        printf("%d\n", r);
+        return 0;
+}
+
+static int machine(void)
+{
+        char *json = ringwall_machine_to_json();
+        puts(json);
+        free(json);
+        return 0;
+}
+
+int main(int argc, char **argv)
+{
+        switch (argc > 1 ? *argv[1] : 0) {
+        case 's': return streams_and_signals();
+        case 'r': return refused();
+        case 'f': return freed_while_it_runs();
+        case 'm': return machine();
+        case 'x': return restricted(argv[2]);
+        default: return 1;
+        }
+}
+'''
+
+
+@pytest.fixture(scope='module')
+def more(compiled):
+    return compiled(MORE.replace('-std=c11', ''))
+
+
+def test_streams_signals_and_the_pidfd(run, more):
+    assert run(more, 's').stdout == '6 ready\n0 1 143\n'
+
+
+def test_a_plan_that_cannot_be_held_says_why(run, more):
+    assert run(more, 'r').stdout == '1 said why\n'
+
+
+def test_a_box_that_is_freed_ends(run, more):
+    assert run(more, 'f').stdout == '0\n'
+    assert subprocess.run(['pgrep', '-f', 'sleep 86396'], capture_output=True).stdout == b''
+
+
+def test_a_process_confines_itself(run, more, home):
+    (home / 'secret').write_text('x')
+    assert run(more, 'x', str(home / 'secret')).stdout == '1 1 0 Permission denied 1 -1\n'
+
+
+def test_the_machine_is_asked(run, more, ringwall):
+    told = json.loads(run(more, 'm').stdout)
+    assert told['levels'].keys() == json.loads(ringwall('doctor', '--json').stdout)['levels'].keys()

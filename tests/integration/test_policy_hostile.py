@@ -1,0 +1,299 @@
+"""Policies that nobody writes in good faith: files that are no files, input made to be slow or large, text and names
+made for the terminal, host names that look like others.
+"""
+import itertools
+import json
+import os
+import pty
+import re
+import resource
+import socket
+import subprocess
+
+import pytest
+from test_policy import BROKEN, assert_tame, check, policy, server, show   # noqa: F401 (fixtures)
+
+SECONDS = 2           # any input, however hostile
+MEMORY = 512 << 20
+
+
+# Files that are no files.
+
+def make_fifo(path):
+    os.mkfifo(path)
+
+
+def make_socket(path):
+    directory = os.open(path.parent, os.O_PATH)   # a socket's name is short, pytest's folders are not
+    with socket.socket(socket.AF_UNIX) as sock:
+        sock.bind(f'/proc/self/fd/{directory}/{path.name}')
+    os.close(directory)
+
+
+@pytest.mark.parametrize('make, expected', [
+    (lambda path: path.mkdir(), 'directory'),
+    (make_fifo, 'not a regular file'),
+    (make_socket, ''),
+    (lambda path: path.symlink_to('/dev/zero'), 'not a regular file'),
+    (lambda path: path.symlink_to('/dev/tty'), ''),
+    (lambda path: path.symlink_to('nowhere'), 'No such file'),
+    (lambda path: path.symlink_to(path.name), 'symbolic links'),
+    (lambda path: None, 'No such file'),
+    (lambda path: path.symlink_to('/proc/self/mem'), ''),
+    (lambda path: path.symlink_to('/proc/kmsg'), ''),
+    (lambda path: path.symlink_to('/dev/full'), 'not a regular file'),
+    (lambda path: path.write_bytes(b'\x7fELF' + bytes(5000)), 'NUL'),
+    (lambda path: path.write_bytes(b'mode: \xff\n'), 'UTF-8'),
+    (lambda path: path.write_bytes('mode: auto\n'.encode('utf-16')), 'UTF-8'),
+    (lambda path: os.truncate(os.open(path, os.O_CREAT | os.O_WRONLY), 1 << 40), 'larger'),
+], ids=lambda value: value if isinstance(value, str) else '')
+@pytest.mark.parametrize('verb', [['policy', 'check'], ['policy', 'show', '--policy'], ['policy', 'show', '--settings'],
+                                  ['policy', 'show', '--ceiling']], ids=' '.join)
+def test_what_is_no_policy_file_is_refused_at_once(ringwall, workspace, make, expected, verb):
+    path = workspace / 'odd.yaml'
+    make(path)
+    result = ringwall(*verb, 'odd.yaml', timeout=10)
+    assert (result.returncode, result.stdout) == (BROKEN, '')
+    assert 'odd.yaml' in result.stderr and expected in result.stderr
+
+
+@pytest.mark.only_user
+@pytest.mark.parametrize('verb', [['policy', 'check'], ['policy', 'show', '--policy'], ['policy', 'show', '--ceiling']],
+                         ids=' '.join)
+def test_an_unreadable_file_stops_everything(ringwall, policy, workspace, verb):
+    name = policy('mode: auto\n')
+    (workspace / name).chmod(0)
+    result = ringwall(*verb, name)
+    assert (result.returncode, result.stdout) == (BROKEN, '')
+    assert 'Permission denied' in result.stderr
+
+
+@pytest.mark.only_user
+def test_the_persons_own_policy_is_never_skipped_because_of_its_mode(ringwall, home):
+    own = home / '.config/ringwall/policy.yaml'
+    own.parent.mkdir(parents=True)
+    own.write_text('mode: auto\n')
+    own.chmod(0)
+    assert ringwall('policy', 'show').returncode == BROKEN
+    own.chmod(0o600)
+    own.parent.chmod(0)
+    try:
+        assert ringwall('policy', 'show').returncode == BROKEN
+    finally:
+        own.parent.chmod(0o700)
+
+
+# Bounded time and memory.
+
+def listed(key, entries):
+    """A policy with one long list, at a dotted key."""
+    *outer, last = key.split('.')
+    lines = [f'{" " * depth}{name}:' for depth, name in enumerate(outer)]
+    indent = ' ' * len(outer)
+    return '\n'.join([*lines, f'{indent}{last}:', *(f'{indent}- {entry}' for entry in entries), ''])
+
+
+def bomb():
+    lines = ['a0: &a0 [x, x, x, x, x, x, x, x, x, x]']
+    lines += [f'a{i}: &a{i} [{", ".join([f"*a{i - 1}"] * 10)}]' for i in range(1, 30)]
+    return '\n'.join(lines)
+
+
+def servers(count, sandbox, more=''):
+    entries = ''.join(f'     s{i}: {{command: x, sandbox: {{{sandbox}}}{more}}}\n' for i in range(count))
+    return f'tools:\n modules:\n  mcp:\n   config:\n    servers:\n{entries}'
+
+
+def numbered(text, count):
+    return [text.replace('#', str(i)) for i in range(count)]
+
+
+EXEC, WRITE = 'permissions: [process.exec]', 'permissions: [process.exec, fs.write]'
+ALLOW, DENY = 'security.sandbox.allow_paths', 'filesystem.deny_read'
+STARS = f'"/**/{"a*" * 40}#/**/{"b*" * 40}/**/c"'
+
+# "full": as much as the caps let through.
+HUGE = {
+    'ten megabytes': lambda: '#' * (10 << 20),
+    'almost the largest comment': lambda: '#' * ((1 << 20) - 1),
+    'deep lists': lambda: '[' * 500000,
+    'deep maps': lambda: '{a: ' * 200000,
+    'deep blocks': lambda: '- ' * 500000,
+    'alias bomb': bomb,
+    'many keys': lambda: ''.join(f'k{i}: 1\n' for i in range(90000)),
+    'many equal keys': lambda: 'k: 1\n' * 200000,
+    'one long word': lambda: 'mode: ' + 'x' * 1000000,
+    'one long line of mistakes': lambda: '{' + ', '.join(numbered('k#: 1', 1000)) + '}',
+    'wide characters': lambda: 'mode: ' + '€' * 300000,
+    'quotes': lambda: "'" * 1000001,
+    'many domains': lambda: listed('network.allowed_domains', numbered('h#.ab.cd', 39900)),
+    'many denied domains and servers': lambda: listed('network.denied_domains', numbered('h#.ab.cd', 38000)) +
+        servers(127, EXEC),
+    'denied domains and servers, full': lambda: listed('network.denied_domains', numbered('h#.ab.cd', 4000)) +
+        servers(127, EXEC),
+    'patterns against grants': lambda: listed(DENY, numbered('/**/a*#', 19000)) +
+        listed(ALLOW, numbered('/a/b/c/d/e/f/g/#', 19000)),
+    'patterns against grants, full': lambda: listed(DENY, numbered('/**/a*b*#', 900)) +
+        listed(ALLOW, numbered(f'/{"ab/" * 60}#', 2000)),
+    'stars against long paths': lambda: listed(DENY, numbered(STARS, 1000)) +
+        listed(ALLOW, numbered(f'/{"a" * 200}/{"ab/" * 60}#', 1500)),
+    'servers that write everywhere': lambda: servers(
+        128, f'{WRITE}, paths: {{write: [{", ".join(numbered("/w#", 295))}]}}'),
+    'servers that write, full': lambda: servers(128, f'{WRITE}, paths: {{write: [{", ".join(numbered("/w#", 14))}]}}'),
+    'many writable places': lambda: listed('filesystem.allow_write', numbered('/w/#', 1024)) + ' protect:\n' +
+        ''.join(numbered(' - "**/n#"\n', 100)),
+    'thousands of releases': lambda: listed('filesystem.protect', ['-git', '+git'] * 8000),
+    'many names in a path': lambda: listed(DENY, ['/a' * 2000] * 200),
+    'many variables': lambda: listed('runtime.env', numbered('V#=x', 39900)),
+    'a server with many variables': lambda: servers(1, EXEC, f', env: {{{", ".join(numbered("V#: x", 1000))}}}'),
+    'many words of commands': lambda: servers(100, EXEC, f', args: [{", ".join(["x"] * 350)}]'),
+}
+
+
+def limited(build, arguments, cwd, home):
+    """Runs ringwall with little memory; returns status, errors, seconds of processor time (others may keep the machine
+    busy) and the largest size in bytes."""
+    def limit():
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+        resource.setrlimit(resource.RLIMIT_CPU, (5 * SECONDS, 5 * SECONDS))
+    reader, writer = os.pipe()
+    process = subprocess.Popen([build / 'ringwall', *arguments], cwd=cwd, stdin=subprocess.DEVNULL,
+                               stdout=subprocess.DEVNULL, stderr=writer, preexec_fn=limit,
+                               env={'HOME': str(home), 'PATH': '/usr/bin:/bin'})
+    os.close(writer)
+    with open(reader, 'rb') as file:
+        errors = file.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return process.returncode, errors.decode(), usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024
+
+
+def assert_bounded(build, arguments, cwd, home):
+    status, errors, seconds, size = limited(build, arguments, cwd, home)
+    assert status in (0, BROKEN)
+    assert 'no memory' not in errors and 'Cannot allocate' not in errors, errors   # a cap has a name
+    assert len(errors) < 100000
+    assert seconds < SECONDS, f'{seconds:.1f} s'
+    assert size < MEMORY
+
+
+@pytest.mark.parametrize('name', HUGE)
+@pytest.mark.parametrize('verb', [['policy', 'check'], ['policy', 'show', '--json', '--policy'],
+                                  ['policy', 'show', '--ceiling']], ids=' '.join)
+def test_no_input_takes_much_time_or_memory(build, home, workspace, name, verb):
+    (workspace / 'huge.yaml').write_text(HUGE[name]())
+    assert_bounded(build, [*verb, 'huge.yaml'], workspace, home)
+
+
+HUGE_SRT = {
+    'deep lists': lambda: '[' * 500000,
+    'deep objects': lambda: '{"a":' * 200000,
+    'many domains': lambda: json.dumps({'network': {'allowedDomains': numbered('h#.ab.cd', 39000)}}),
+    'patterns against grants': lambda: json.dumps({'filesystem': {
+        'denyRead': numbered('/**/a*#', 15000), 'allowWrite': numbered('/a/b/c/d/#', 15000)}}),
+    'many keys': lambda: json.dumps(dict.fromkeys(numbered('k#', 60000), 1)),
+    'white space': lambda: ' ' * (1 << 20) + '{}',
+    'one long string': lambda: '"' + 'x' * 1000000 + '"',
+}
+
+
+@pytest.mark.parametrize('name', HUGE_SRT)
+def test_huge_srt_settings_are_bounded_too(build, home, workspace, name):
+    (workspace / 'huge.json').write_text(HUGE_SRT[name]())
+    for verb in ['policy', 'check'], ['policy', 'show', '--settings']:
+        assert_bounded(build, [*verb, 'huge.json'], workspace, home)
+
+
+def test_thousands_of_flags_are_bounded(build, home, workspace):
+    pairs = (('--ro', f'/a/{i}', '--deny-read', f'/**/b*{i}') for i in range(2000))
+    assert_bounded(build, ['policy', 'show', *itertools.chain.from_iterable(pairs)], workspace, home)
+
+
+# The terminal.
+
+ESCAPES = '\\e[2J\\e]0;owned\\a\\u009b31m\\u202etxt\\b\\r\\x7f'   # as YAML writes them between double quotes
+
+HOSTILE = [
+    f'"{ESCAPES}": 1\n',
+    f'mode: "{ESCAPES}"\n',
+    f'filesystem: {{deny_read: ["/{ESCAPES}"], allow_write: ["/srv/{ESCAPES}"]}}\n',
+    f'filesystem: {{deny_read: ["-{ESCAPES}"], protect: ["+{ESCAPES}"]}}\n',
+    f'network: {{allowed_domains: ["{ESCAPES}.org"]}}\n',
+    f'runtime: {{env: ["A={ESCAPES}"]}}\n',
+    f'runtime: {{workdir: "./{ESCAPES}"}}\n',
+    server('{command: x, sandbox: {permissions: [process.exec]}}', f'"{ESCAPES}"'),
+    server(f'{{command: ["{ESCAPES}"], env: {{A: "{ESCAPES}"}}, sandbox: {{permissions: [process.exec]}}}}'),
+    server(f'{{transport: http, url: "{ESCAPES}", sandbox: {{permissions: [net.http]}}}}'),
+    'a: !\x1b x\n',
+    'mode: auto # \x1b[2J\n',
+    'nonsense: 1 # \u009b31m \u202e\n',
+    'nonsense: 1 \x1b[2J\n',
+    '\x1b[2J\n',
+    '# \u2028\nnonsense: 1\n',
+]
+
+
+@pytest.mark.parametrize('text', HOSTILE, ids=range(len(HOSTILE)))
+def test_hostile_contents_reach_no_terminal(ringwall, policy, text):
+    name = policy(text)
+    assert_tame(ringwall('policy', 'check', name))
+    for flag in '--policy', '--ceiling':
+        assert_tame(ringwall('policy', 'show', flag, name))
+        assert_tame(ringwall('policy', 'show', '--json', flag, name))
+
+
+def test_hostile_names_reach_no_terminal(ringwall, workspace, policy):
+    name = '\x1b[2J\x07\u202e\n\u009b1m'
+    (workspace / name).mkdir()
+    bad, good = policy('nonsense: 1\n', f'{name}/bad.yaml'), policy('mode: auto\n', f'{name}/good.yaml')
+    for arguments in (['policy', 'check', bad, good], ['policy', 'check', name], ['policy', 'check', f'{name}/missing'],
+                      ['policy', 'show', '--policy', good], ['policy', 'show', '--ceiling', good, '--rw', name],
+                      ['policy', 'show', '--workspace', name], ['policy', 'show', '--workspace', f'{name}/missing']):
+        result = ringwall(*arguments)
+        assert_tame(result)
+    assert ringwall('policy', 'check', bad, good).stdout.count('\n') == 1
+    answer = json.loads(assert_tame(ringwall('policy', 'check', '--json', bad, good)).stdout)
+    assert [file['ok'] for file in answer['files']] == [False, True]
+    assert_tame(ringwall('policy', 'show', cwd=workspace / name))
+
+
+def test_on_a_terminal_only_our_own_colours_appear(build, home, workspace, policy):
+    name = policy('"\\e[2J\\e]0;x\\a": 1\n')
+    leader, follower = pty.openpty()
+    subprocess.run([build / 'ringwall', 'policy', 'check', name], cwd=workspace, stdout=follower, stderr=follower,
+                   timeout=60, env={'HOME': str(home), 'TERM': 'xterm'})
+    os.close(follower)
+    shown = os.read(leader, 65536)
+    os.close(leader)
+    assert b'\x1b[' in shown
+    assert not re.sub(rb'\x1b\[[0-9;]*m', b'', shown).count(b'\x1b') and b'\a' not in shown
+
+
+# Names in other scripts.
+
+@pytest.mark.parametrize('written, canonical', [
+    ('bücher.example', 'xn--bcher-kva.example'),
+    ('BÜCHER.example', 'xn--bcher-kva.example'),
+    ('bu\u0308cher.example', 'xn--bcher-kva.example'),
+    ('XN--BCHER-KVA.example', 'xn--bcher-kva.example'),
+    ('*.bücher.example:8443', '*.xn--bcher-kva.example:8443'),
+    ('faß.example', 'xn--fa-hia.example'),
+    ('例え.テスト', 'xn--r8jz45g.xn--zckzah'),
+    ('例え。テスト', 'xn--r8jz45g.xn--zckzah'),
+    ('ｅｘａｍｐｌｅ.com', 'example.com'),
+])
+def test_names_in_other_scripts_have_one_form(show, policy, written, canonical):
+    name = policy(f'network: {{allowed_domains: ["{written}"]}}\n')
+    assert [host['host'] for host in show('--policy', name)['hosts']] == [canonical]
+    assert [host['host'] for host in show('--allow-domain', written)['hosts']] == [canonical]
+
+
+@pytest.mark.parametrize('written', [
+    '１２７.0.0.1', '*.ｃｏｍ', '＊.example.com', 'a／b.example', 'a＠b.example', 'a：80.example', 'ex\u00adample..com',
+    '\u200d.example', 'a\u2028b.example', '☃️\u0000.example', 'ü' * 64 + '.example', '-ü.example', '*.例え',
+    'ü example.org', '[ü]',
+])
+def test_odd_names_in_other_scripts_are_refused(check, policy, written):
+    name = policy(json.dumps({'network': {'allowed_domains': [written]}}))
+    answer, status = check(name)
+    assert status == BROKEN, answer

@@ -1,0 +1,546 @@
+"""ringwall run in a terminal, as a person meets it: the command has a terminal of its own, with the person's size, and
+job control, and the person's is as it was afterwards, however it ended.
+"""
+import contextlib
+import fcntl
+import hashlib
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import subprocess
+import termios
+import time
+
+import pytest
+
+TYPE = 0x5412   # TIOCSTI
+PATIENCE = 20
+
+
+class Terminal:
+    """A terminal, and what runs in it. The person types with type() and sees what has been shown in .shown."""
+
+    def __init__(self, rows=24, columns=80):
+        self.master, self.slave = pty.openpty()
+        self.shown = b''
+        self.resize(rows, columns)
+        self.modes = termios.tcgetattr(self.slave)
+        self.process = None
+
+    def resize(self, rows, columns):
+        fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack('4H', rows, columns, 0, 0))
+
+    def start(self, command, **options):
+        """Starts it as a terminal emulator does: as the leader of a session whose terminal this is."""
+        def take_terminal():
+            os.setsid()
+            fcntl.ioctl(self.slave, termios.TIOCSCTTY, 0)
+        for name in 'stdin', 'stdout', 'stderr':
+            options.setdefault(name, self.slave)
+        self.process = subprocess.Popen(command, preexec_fn=take_terminal, **options)
+        return self.process
+
+    def type(self, text):
+        os.write(self.master, text.encode() if isinstance(text, str) else text)
+
+    def look(self, seconds=0.0):
+        """Takes what is shown within this time; false when nothing was."""
+        if not select.select([self.master], [], [], seconds)[0]:
+            return False
+        with contextlib.suppress(OSError):
+            self.shown += os.read(self.master, 65536)
+        return True
+
+    def expect(self, pattern):
+        """Waits until it is shown, behind what was expected before."""
+        end = time.monotonic() + PATIENCE
+        while not (match := re.search(pattern.encode(), self.shown, re.S)):
+            if time.monotonic() > end:
+                raise AssertionError(f'{pattern!r} is not in {self.shown!r}')
+            self.look(0.1)
+        self.shown = self.shown[match.end():]
+        return match
+
+    def wait(self):
+        """Waits for the end of what runs here; returns its status."""
+        end = time.monotonic() + PATIENCE
+        while self.process.poll() is None:
+            assert time.monotonic() < end, f'it does not end: {self.shown!r}'
+            self.look(0.05)
+        while self.look(0.05):
+            pass
+        return self.process.returncode
+
+    def is_raw(self):
+        return not termios.tcgetattr(self.slave)[3] & termios.ICANON
+
+    def wait_for_raw(self, raw=True):
+        end = time.monotonic() + PATIENCE
+        while self.is_raw() != raw:
+            assert time.monotonic() < end, f'raw: {not raw}; {self.shown!r}'
+            self.look(0.02)
+
+    def is_restored(self):
+        return termios.tcgetattr(self.slave) == self.modes
+
+    def close(self):
+        if self.process and self.process.poll() is None:
+            self.process.kill()
+        os.close(self.master)
+        os.close(self.slave)
+        if self.process:
+            self.process.wait()
+
+
+@pytest.fixture
+def terminal():
+    it = Terminal()
+    yield it
+    it.close()
+
+
+@pytest.fixture
+def variables(home):
+    return {'HOME': str(home), 'PATH': '/usr/local/bin:/usr/bin:/bin', 'LANG': 'C.UTF-8', 'TERM': 'xterm', 'PS1': '$ '}
+
+
+@pytest.fixture
+def run(terminal, build, workspace, variables):
+    """Starts `ringwall run -- command` in the terminal: run('sh', '-c', …, flags=[…], stdin=…)."""
+    def start(*command, flags=(), **options):
+        return terminal.start([build / 'ringwall', 'run', *flags, '--', *command], cwd=workspace, env=variables, **options)
+    return start
+
+
+@pytest.fixture
+def shell(terminal, build, workspace, variables):
+    """An interactive bash in the terminal, which knows ringwall as `r`; everything is typed."""
+    terminal.start(['bash', '--norc', '--noprofile', '--noediting', '-i'], cwd=workspace, env=variables)
+    terminal.expect(r'\$ ')
+    # Whatever the shell's prompt finds is how we left it.
+    terminal.type(f"r() {{ {build / 'ringwall'} run -- \"$@\"; }}; stty -echo\n")
+    terminal.expect(r'\$ ')
+    terminal.modes = termios.tcgetattr(terminal.slave)
+    return terminal
+
+
+# What the command finds.
+
+def test_the_command_has_a_terminal_of_its_own(terminal, run):
+    outside = os.stat(os.ttyname(terminal.slave)).st_rdev
+    run('sh', '-c', 'tty; test -t 0 && test -t 1 && test -t 2 && echo three; stat -Lc %Hr:%Lr /proc/self/fd/0; ls /dev/pts')
+    assert terminal.wait() == 0
+    name, three, device, listing = terminal.shown.decode().split('\r\n')[:4]
+    assert (name, three) == ('/dev/pts/0', 'three')
+    assert listing.split() == ['0', 'ptmx']
+    assert device.startswith('136:')
+    assert os.major(outside) == 136
+
+
+def test_dev_tty_can_be_written_and_read(terminal, run):
+    run('sh', '-c', 'echo question >/dev/tty; read answer </dev/tty; echo "got $answer"', stdin=subprocess.DEVNULL)
+    terminal.expect('question')
+    terminal.wait_for_raw()
+    terminal.type('forty\n')
+    terminal.expect('got forty')
+    assert terminal.wait() == 0
+    assert terminal.is_restored()
+
+
+def test_without_a_terminal_dev_tty_leads_nowhere(terminal, run):
+    """Standard streams are pipes, but ringwall itself still has the person's terminal."""
+    process = run('sh', '-c', 'echo leaked >/dev/tty', stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                  stderr=subprocess.PIPE)
+    _, errors = process.communicate(timeout=PATIENCE)
+    assert process.returncode != 0
+    assert b'/dev/tty' in errors
+    terminal.look()
+    assert terminal.shown == b''
+
+
+def test_modes_are_the_persons(terminal, run):
+    modes = termios.tcgetattr(terminal.slave)
+    modes[6][termios.VINTR] = b'\x18'
+    modes[3] &= ~termios.ECHOE
+    termios.tcsetattr(terminal.slave, termios.TCSANOW, modes)
+    run('stty', '-a')
+    assert terminal.wait() == 0
+    assert b'intr = ^X' in terminal.shown
+    assert b' -echoe ' in terminal.shown
+
+
+def test_size_and_new_size(terminal, run):
+    terminal.resize(33, 101)
+    run('bash', '-c', 'trap "stty size; exit" WINCH; stty size; while :; do sleep 0.05; done')
+    terminal.expect('33 101\r\n')
+    terminal.resize(44, 55)
+    terminal.expect('44 55\r\n')
+    assert terminal.wait() == 0
+
+
+@pytest.mark.parametrize('command, status', [
+    ('exit 0', 0), ('exit 7', 7), ('kill -KILL $$', 137), ('kill -TERM $$', 143), ('exec /nowhere', 127)])
+def test_exit_codes(terminal, run, command, status):
+    run('sh', '-c', command)
+    assert terminal.wait() == status
+    assert terminal.is_restored()
+
+
+def test_what_cannot_be_started(terminal, run):
+    run('no-such-command')
+    assert terminal.wait() == 127
+    assert b'no-such-command' in terminal.shown
+    assert terminal.is_restored()
+
+
+# Bytes.
+
+def test_much_output_is_not_lost(terminal, run):
+    last = 200000
+    run('seq', str(last))
+    terminal.wait()
+    assert terminal.shown.replace(b'\r\n', b'\n') == b''.join(b'%d\n' % i for i in range(1, last + 1))
+
+
+def test_output_of_a_command_that_dies_is_not_lost(terminal, run):
+    for _ in range(20):
+        run('sh', '-c', 'printf "%2000s\n" | tr " " x; kill -9 $$')
+        assert terminal.wait() == 137
+        assert terminal.shown == b'x' * 2000 + b'\r\n'
+        terminal.shown = b''
+
+
+def test_much_input_arrives(terminal, run):
+    run('sh', '-c', 'stty raw -echo; echo ready; head -c 300000 | md5sum')
+    terminal.expect('ready')
+    for _ in range(300):
+        terminal.type(b'x' * 1000)
+        terminal.look()
+    terminal.expect(hashlib.md5(b'x' * 300000).hexdigest())
+    assert terminal.wait() == 0
+
+
+def test_every_byte_passes_when_the_command_is_raw(terminal, run):
+    run('sh', '-c', 'stty raw -echo; echo ready; head -c 256 | od -An -v -tu1 | tr -d "\\n"')
+    terminal.expect('ready')
+    terminal.type(bytes(range(256)))
+    assert terminal.wait() == 0
+    assert [int(word) for word in terminal.shown.split()] == list(range(256))
+
+
+def test_end_of_file_is_a_key(terminal, run):
+    run('sh', '-c', 'cat; echo over')
+    terminal.wait_for_raw()
+    terminal.type('one\n\x04')
+    terminal.expect('one\r\none\r\nover')
+    assert terminal.wait() == 0
+
+
+def test_a_password_is_not_shown(terminal, run):
+    run('python3', '-c', 'import getpass; print("got", getpass.getpass("Password: ")[::-1])')
+    terminal.expect('Password: ')
+    terminal.wait_for_raw()
+    terminal.type('secret\n')
+    terminal.expect('got terces')
+    assert b'secret' not in terminal.shown
+    assert terminal.wait() == 0
+
+
+# Pipes beside the terminal.
+
+def test_a_pipe_for_input_and_a_terminal_for_output(terminal, run):
+    process = run('sh', '-c', 'test -t 0 || cat; test -t 1 && echo terminal', stdin=subprocess.PIPE)
+    process.stdin.write(b'through\n')
+    process.stdin.close()
+    assert terminal.wait() == 0
+    assert terminal.shown == b'through\r\nterminal\r\n'
+    assert terminal.is_restored()
+
+
+def test_a_terminal_for_input_and_a_pipe_for_output(terminal, run):
+    """Until the command reads, the terminal is left to whoever is behind the pipe."""
+    process = run('sh', '-c', 'echo first; test -t 0 && sleep 0.5 && read line && echo "got $line"; test -t 1 || echo pipe',
+                  stdout=subprocess.PIPE)
+    assert process.stdout.readline() == b'first\n'
+    assert not terminal.is_raw()
+    terminal.wait_for_raw()
+    terminal.type('typed\n')
+    assert process.stdout.read() == b'got typed\npipe\n'
+    assert terminal.wait() == 0
+    assert terminal.is_restored()
+
+
+def test_only_errors_on_the_terminal(terminal, run):
+    process = run('sh', '-c', 'cat; echo error >&2', stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    output, _ = process.communicate(b'through', timeout=PATIENCE)
+    assert output == b'through'
+    assert terminal.wait() == 0
+    assert terminal.shown == b'error\r\n'
+
+
+def test_a_closed_pipe_is_the_commands_affair(terminal, run):
+    process = run('sh', '-c', 'yes; echo $? >&2', stdout=subprocess.PIPE)
+    process.stdout.read(10)
+    process.stdout.close()
+    terminal.expect('141')
+    assert terminal.wait() == 0
+
+
+# Keys.
+
+def test_interrupt_ends_only_the_command(shell):
+    shell.type("r sh -c 'trap \"echo caught; exit 3\" INT; echo ready; sleep 60'\n")
+    shell.expect('ready')
+    shell.type('\x03')
+    shell.expect('caught')
+    shell.expect(r'\$ ')
+    shell.type('echo status $?\n')
+    shell.expect('status 3')
+    assert shell.is_restored()
+
+
+def test_quit_ends_the_command(shell):
+    shell.type('r sh -c "ulimit -c 0; echo ready; exec sleep 60"\n')
+    shell.expect('ready')
+    shell.type('\x1c')
+    shell.expect(r'\$ ')
+    shell.type('echo status $?\n')
+    shell.expect('status 131')
+
+
+def test_interrupt_in_a_pipeline(shell):
+    """The terminal is not raw there: its key makes a signal for our group, and that goes on to the command."""
+    shell.type('r sh -c "echo ready >&2; exec sleep 60" | cat; echo status ${PIPESTATUS[0]}\n')
+    shell.expect('ready')
+    assert shell.is_restored()
+    shell.type('\x03')
+    shell.expect(r'\$ ')
+    shell.type('echo alive\n')
+    shell.expect('alive')
+
+
+def test_stop_and_foreground(shell):
+    shell.type("r sh -c 'echo ready; read a; echo \"first $a\"; read b; echo \"second $b\"'\n")
+    shell.expect('ready')
+    shell.type('one\n')
+    shell.expect('first one')
+    for _ in range(3):
+        shell.type('\x1a')
+        shell.expect('Stopped.*\\$ ')
+        assert shell.is_restored()
+        shell.type('echo at the prompt\n')
+        shell.expect('at the prompt')
+        shell.type('fg\n')
+        shell.wait_for_raw()
+        time.sleep(0.2)     # a key that stops is lost on a process that is being continued, in any terminal
+    shell.type('two\n')
+    shell.expect('second two')
+    shell.expect(r'\$ ')
+    assert shell.is_restored()
+
+
+def test_stop_and_background(shell):
+    """In the background it runs until it wants to read; then it waits for its turn, as any job does."""
+    shell.type("r sh -c 'echo ready; sleep 1; echo \"after\"; read a; echo \"got $a\"'\n")
+    shell.expect('ready')
+    shell.type('\x1a')
+    shell.expect('Stopped.*\\$ ')
+    shell.type('bg\n')
+    shell.expect('after')
+    assert shell.is_restored()
+    time.sleep(0.3)
+    shell.type('jobs\n')
+    shell.expect('Stopped.*\\$ ')
+    shell.type('fg\n')
+    shell.wait_for_raw()
+    shell.type('it\n')
+    shell.expect('got it')
+    shell.expect(r'\$ ')
+    assert shell.is_restored()
+
+
+def test_started_in_the_background(shell):
+    shell.type("r sh -c 'echo \"from behind\"; read a; echo \"got $a\"' &\n")
+    shell.expect('from behind\r\n')
+    assert shell.is_restored()
+    time.sleep(0.3)
+    shell.type('jobs\n')
+    shell.expect('Stopped.*\\$ ')
+    shell.type('fg\n')
+    shell.wait_for_raw()
+    shell.type('it\n')
+    shell.expect('got it')
+
+
+def test_the_whole_pipeline_stops(shell):
+    shell.type('r sh -c "echo ready >&2; sleep 1; echo done" | cat\n')
+    shell.expect('ready')
+    shell.type('\x1a')
+    shell.expect('Stopped.*\\$ ')
+    shell.type('fg\n')
+    shell.expect('done')
+    shell.expect(r'\$ ')
+    assert shell.is_restored()
+
+
+def test_a_shell_inside_has_job_control(shell):
+    shell.type('r env PS1="inside> " bash --norc --noediting -i\n')
+    shell.expect('inside> ')
+    shell.type('stty -echo; sleep 60\n')
+    time.sleep(0.5)
+    shell.type('\x1a')
+    shell.expect('Stopped.*inside> ')
+    shell.type('fg\n')
+    time.sleep(0.3)
+    shell.type('\x03')
+    shell.expect('inside> ')
+    shell.type('suspend\n')
+    shell.expect('Stopped.*\\$ ')
+    shell.type('fg\n')
+    shell.wait_for_raw()
+    shell.type('echo $((6*7)); exit 9\n')
+    shell.expect('42')
+    shell.expect(r'\$ ')
+    shell.type('echo status $?\n')
+    shell.expect('status 9')
+    assert shell.is_restored()
+
+
+# Signals, and ways out.
+
+@pytest.mark.parametrize('name, status', [('TERM', 143), ('HUP', 129), ('INT', 130), ('USR1', 138)])
+def test_signals_reach_the_command_and_the_terminal_is_restored(terminal, run, name, status):
+    process = run('sh', '-c', 'echo ready; exec sleep 60')
+    terminal.expect('ready')
+    terminal.wait_for_raw()
+    process.send_signal(signal.Signals[f'SIG{name}'])
+    assert terminal.wait() == status
+    assert terminal.is_restored()
+
+
+@pytest.mark.parametrize('name', ['ALRM', 'SEGV', 'ABRT', 'XCPU', 'RTMIN'])
+def test_signals_that_end_ringwall_restore_the_terminal(terminal, run, name):
+    number = signal.Signals[f'SIG{name}']
+    process = run('sh', '-c', 'ulimit -c 0; echo ready; exec sleep 60')
+    terminal.expect('ready')
+    terminal.wait_for_raw()
+    process.send_signal(number)
+    assert terminal.wait() == -number
+    assert terminal.is_restored()
+
+
+def test_out_of_time(terminal, run):
+    run('sh', '-c', 'echo ready; exec sleep 60', flags=['--timeout', '1'])
+    terminal.expect('ready')
+    assert terminal.wait() == 124
+    assert terminal.is_restored()
+
+
+def test_out_of_time_while_stopped(shell, build):
+    """A command that stops itself, and ringwall with it, does not get more time for what it left running."""
+    shell.type(f'{build}/ringwall run --timeout 2 -- sh -c "echo ready; kill -STOP \\$\\$"\n')
+    shell.expect('ready')
+    shell.expect('Stopped.*\\$ ')
+    time.sleep(2.5)
+    shell.type('jobs; echo end\n')
+    shell.expect('Exit 124.*end')
+    assert shell.is_restored()
+
+
+def foreground_of(shell):
+    """The process group that has the terminal, which a master may ask for."""
+    return struct.unpack('i', fcntl.ioctl(shell.master, termios.TIOCGPGRP, b'\0' * 4))[0]
+
+
+def test_a_signal_to_stop_ringwall_stops_the_command(shell, workspace):
+    shell.type("r sh -c 'while :; do echo x >>ticks; echo ready; sleep 0.05; done'\n")
+    shell.expect('ready')
+    shell.wait_for_raw()
+    os.kill(foreground_of(shell), signal.SIGTSTP)
+    shell.expect('Stopped.*\\$ ')
+    assert shell.is_restored()
+    before = (workspace / 'ticks').stat().st_size
+    time.sleep(0.3)
+    assert (workspace / 'ticks').stat().st_size == before
+    shell.type('fg\n')
+    shell.wait_for_raw()
+    deadline = time.monotonic() + 10
+    while (workspace / 'ticks').stat().st_size == before and time.monotonic() < deadline:
+        shell.look()
+    assert (workspace / 'ticks').stat().st_size > before
+    shell.type('\x03')
+    shell.expect(r'\$ ')
+
+
+def test_where_nobody_could_continue_it_a_stop_is_passed_over(terminal, run):
+    """ringwall leads the session here: its group is orphaned, and the kernel does not stop such a group."""
+    run('sh', '-c', 'echo ready; kill -TSTP $$; echo on')
+    terminal.expect('ready.*on')
+    assert terminal.wait() == 0
+    assert terminal.is_restored()
+
+
+def test_a_cut_line_ends_the_command(terminal, run):
+    process = run('sh', '-c', 'echo ready; exec sleep 60')
+    terminal.expect('ready')
+    os.close(terminal.master)
+    os.close(terminal.slave)
+    assert process.wait(timeout=PATIENCE) == 129
+    terminal.master, terminal.slave = pty.openpty()
+
+
+def test_nothing_stays_when_ringwall_is_killed(terminal, run):
+    process = run('sh', '-c', 'echo ready; exec sleep 61.7')
+    terminal.expect('ready')
+    process.kill()
+    process.wait()
+    end = time.monotonic() + PATIENCE
+    while subprocess.run(['pgrep', '-f', 'sleep 61[.]7'], stdout=subprocess.DEVNULL, check=False).returncode == 0:
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+# What it must not be able to do.
+
+TYPIST = f'''
+import fcntl, os
+for fd in 0, 1, 2, os.open("/dev/tty", os.O_RDWR):
+    for letter in b"echo evil\\n":
+        try:
+            fcntl.ioctl(fd, {TYPE}, bytes([letter]))
+            print("typed")
+        except OSError as error:
+            print(error.strerror)
+'''
+
+
+def test_it_cannot_type_into_the_persons_shell(shell, workspace):
+    (workspace / 'typist.py').write_text(TYPIST)
+    shell.type('r python3 typist.py; echo "end"\n')
+    shell.expect('end')
+    shell.expect(r'\$ ')
+    time.sleep(0.3)
+    shell.look()
+    assert b'evil' not in shell.shown
+    assert b'typed' not in shell.shown
+
+
+def test_what_the_terminal_answers_is_not_left_for_the_shell(shell):
+    """A program can ask the terminal something, and end; the answer comes as if it had been typed."""
+    shell.type("r sh -c 'echo question; sleep 0.2'\n")
+    shell.expect('question')
+    shell.wait_for_raw()
+    shell.type('echo evil\n')
+    shell.expect(r'\$ ')
+    time.sleep(0.3)
+    shell.look()
+    assert not re.search(rb'^evil', shell.shown, re.M)
+
+
+def test_modes_that_the_command_sets_stay_inside(terminal, run):
+    run('sh', '-c', 'stty -echo -icanon -opost; echo done')
+    assert terminal.wait() == 0
+    assert terminal.is_restored()
