@@ -65,6 +65,13 @@ static void take_resize(struct attendance *a, int number)
                 pass_on(a, number);
 }
 
+/* As from a terminal that is gone: what is stopped could not end otherwise. */
+static void take_hangup(struct attendance *a, int number)
+{
+        pass_on(a, number);
+        pass_on(a, SIGCONT);
+}
+
 /* Somebody had stopped us without our doing (SIGSTOP). The shell may have used the terminal meanwhile, or still does. */
 static void take_continue(struct attendance *a, int number)
 {
@@ -81,7 +88,7 @@ static const struct {
         int number;
         void (*take)(struct attendance *a, int number);
 } received[] = {
-        { SIGINT, pass_on },  { SIGTERM, pass_on }, { SIGHUP, pass_on },        { SIGQUIT, pass_on },
+        { SIGINT, pass_on },  { SIGTERM, pass_on }, { SIGHUP, take_hangup },        { SIGQUIT, pass_on },
         { SIGUSR1, pass_on }, { SIGUSR2, pass_on }, { SIGTSTP, pass_on },       { SIGWINCH, take_resize },
         { SIGCONT, take_continue },
 };

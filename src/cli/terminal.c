@@ -228,7 +228,8 @@ static bool empty(struct terminal_pump *p, int to)
 void terminal_watch(const struct terminal *t, struct pollfd events[TERMINAL_EVENTS])
 {
         int wanted = (is_empty(&t->shown) ? POLLIN : 0) | (is_empty(&t->typed) ? 0 : POLLOUT);
-        events[0] = (struct pollfd){ .fd = t->claimed && is_empty(&t->typed) ? t->in : -1, .events = POLLIN };
+        bool reads = t->claimed && t->master >= 0 && is_empty(&t->typed); /* a line that was cut would say so for ever */
+        events[0] = (struct pollfd){ .fd = reads ? t->in : -1, .events = POLLIN };
         events[1] = (struct pollfd){ .fd = is_empty(&t->shown) ? -1 : t->out, .events = POLLOUT };
         events[2] = (struct pollfd){ .fd = wanted ? t->master : -1, .events = (short)wanted };
 }

@@ -1,0 +1,198 @@
+#!/usr/bin/python3
+"""Times `ringwall run` side by side with others, in one run, in turns, so that noise hits all.
+
+    run_box.py RINGWALL STATIC-TRUE [--write FOLDER] [--rounds N]
+
+1. Starting a static program that does nothing, at each level, against bubblewrap and what else is installed.
+2. A job with many files (unpack 20,000, `git status`, compile) inside a box against outside.
+3. The most memory that ringwall itself had.
+
+Runs as an ordinary user: started as root it becomes one. --write leaves a table and a plot there.
+"""
+import argparse
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tarfile
+import tempfile
+import time
+
+USER = 64123
+BARS = {'strict': 0.45, 'maximum': 0.7}
+JOB_BAR, MEMORY_BAR = 1.05, 4.0
+
+
+def starts(ringwall, program):
+    """The commands to compare, by name; bubblewrap, the measure of the others, first."""
+    bwrap = ['bwrap', '--unshare-all', '--ro-bind', '/', '/', '--proc', '/proc', '--dev', '/dev', '--tmpfs', '/tmp']
+    commands = {
+        'bubblewrap': [*bwrap, program],
+        'no sandbox': [program],
+        **{level: [ringwall, 'run', '--level', level, '--', program] for level in ('standard', 'strict', 'maximum')},
+        'firejail': ['firejail', '--quiet', '--noprofile', program],
+        'srt': ['srt', program],
+    }
+    return {name: [shutil.which(words[0]) or words[0], *words[1:]] for name, words in commands.items()
+            if shutil.which(words[0])}
+
+
+def milliseconds(command):
+    quiet = [(os.POSIX_SPAWN_OPEN, number, '/dev/null', os.O_RDWR, 0) for number in (0, 1, 2)]
+    start = time.perf_counter()
+    pid = os.posix_spawn(command[0], command, os.environ, file_actions=quiet)
+    _, status = os.waitpid(pid, 0)
+    elapsed = time.perf_counter() - start
+    if status != 0:
+        sys.exit(f'{" ".join(command)} failed with status {status}')
+    return elapsed * 1000
+
+
+def megabytes(ringwall, level):
+    """The most that the front or the keeper had. Not by getrusage, which would count what started them."""
+    with subprocess.Popen([ringwall, 'run', '--level', level, '--', 'sleep', '0.4']) as front:
+        time.sleep(0.2)
+        most = 0
+        with open(f'/proc/{front.pid}/task/{front.pid}/children', encoding='ascii') as file:
+            family = [str(front.pid), *file.read().split()]
+        for pid in family:
+            with open(f'/proc/{pid}/status', encoding='ascii') as file:
+                most = max(most, *(int(line.split()[1]) for line in file if line.startswith('VmHWM')))
+    return most / 1024
+
+
+def in_turns(commands, rounds):
+    times = {name: [] for name in commands}
+    for _ in range(rounds):
+        for name, command in commands.items():
+            times[name].append(milliseconds(command))
+    return {name: {'median': statistics.median(values), 'best': min(values)} for name, values in times.items()}
+
+
+def make_tree(folder):
+    """20,000 small files in an archive, and something to compile."""
+    with tarfile.open(f'{folder}/many.tar', 'w') as archive:
+        os.mkdir(f'{folder}/seed')
+        with open(f'{folder}/seed/file', 'w', encoding='utf-8') as file:
+            file.write('int f(void);\n' * 20)
+        for number in range(20000):
+            archive.add(f'{folder}/seed/file', f'many/{number // 200}/{number}.h')
+    shutil.rmtree(f'{folder}/seed')
+    with open(f'{folder}/main.c', 'w', encoding='utf-8') as file:
+        file.write('#include <stdio.h>\n#include <stdlib.h>\nint main(void) { puts("x"); return 0; }\n')
+    subprocess.run(['git', 'init', '-q'], cwd=folder, check=True)
+
+
+JOB = ('rm -rf many && tar xf many.tar && git -c safe.directory=* status --porcelain -uall | wc -l && '
+       'for i in 1 2 3 4 5 6; do gcc -O1 -o main main.c || exit 1; done')
+
+
+def measure_job(ringwall, folder, rounds):
+    outside, inside = [], {level: [] for level in ('standard', 'strict', 'maximum')}
+    os.chdir(folder)
+    for number in range(rounds + 1):
+        seconds = milliseconds(['/bin/sh', '-c', JOB])
+        if number:      # the first is to warm up
+            outside.append(seconds)
+        for level, values in inside.items():
+            seconds = milliseconds([ringwall, 'run', '-q', '--level', level, '--', '/bin/sh', '-c', JOB])
+            if number:
+                values.append(seconds)
+    return min(outside), {level: min(values) for level, values in inside.items()}
+
+
+def verdict(value, bar):
+    return 'held' if value <= bar else 'MISSED'
+
+
+def plot(results, path):
+    """Bars, one for each command; nothing but the standard library."""
+    names = [name for name in results if name != 'no sandbox']
+    most = max(results[name]['median'] for name in names)
+    rows = []
+    for row, name in enumerate(sorted(names, key=lambda name: results[name]['median'])):
+        median, y = results[name]['median'], 34 + row * 28
+        colour = '#2b6cb0' if name in ('standard', 'strict', 'maximum') else '#a0aec0'
+        label = f'ringwall, {name}' if colour == '#2b6cb0' else name
+        rows.append(f'<text x="150" y="{y + 14}" text-anchor="end">{label}</text>'
+                    f'<rect x="160" y="{y}" width="{median / most * 380:.0f}" height="20" fill="{colour}"/>'
+                    f'<text x="{166 + median / most * 380:.0f}" y="{y + 14}">{median:.2f} ms</text>')
+    height = 44 + len(rows) * 28
+    with open(path, 'w', encoding='utf-8') as file:
+        file.write(f'<svg xmlns="http://www.w3.org/2000/svg" width="640" height="{height}" font-family="sans-serif" '
+                   f'font-size="13"><rect width="640" height="{height}" fill="white"/><text x="12" y="20">Starting a program '
+                   f'that does nothing: median, shorter is better</text>{"".join(rows)}</svg>\n')
+
+
+def measure(arguments):
+    with tempfile.TemporaryDirectory(dir=os.environ['HOME']) as folder:
+        os.chdir(folder)
+        program = shutil.copy(arguments.true, f'{folder}/true')
+        commands = starts(arguments.ringwall, program)
+        if 'bubblewrap' not in commands:
+            sys.exit('bubblewrap is the measure; install the package bubblewrap')
+        in_turns(commands, 5)
+        results = in_turns(commands, arguments.rounds)
+        memory = max(megabytes(arguments.ringwall, level) for level in BARS)
+        print(f'{len(commands)} commands, {arguments.rounds} rounds done; now the job', file=sys.stderr)
+        os.mkdir(f'{folder}/job')
+        make_tree(f'{folder}/job')
+        outside, inside = measure_job(arguments.ringwall, f'{folder}/job', 3)
+        os.chdir('/')
+    return {'starts': results, 'job': {'outside': outside, **inside}, 'memory': memory}
+
+
+def report(found):
+    results, base = found['starts'], found['starts']['bubblewrap']
+    lines = ['| start of a static `true` | median ms | best ms | × bubblewrap | bar |', '|---|---|---|---|---|']
+    for name, times in results.items():
+        ratio = times['median'] / base['median']
+        bar = f'≤ {BARS[name]}: {verdict(ratio, BARS[name])}' if name in BARS else ''
+        lines.append(f'| {name} | {times["median"]:.2f} | {times["best"]:.2f} | {ratio:.2f} | {bar} |')
+    outside = found['job'].pop('outside')
+    lines += ['', '| 20,000 files unpacked, `git status`, six compilations | best ms | × outside | bar |', '|---|---|---|---|',
+              f'| outside | {outside:.0f} | 1.00 | |']
+    for level, best in found['job'].items():
+        lines.append(f'| {level} | {best:.0f} | {best / outside:.3f} | ≤ {JOB_BAR}: {verdict(best / outside, JOB_BAR)} |')
+    lines += ['', f'Most memory of ringwall itself: {found["memory"]:.1f} MB (≤ {MEMORY_BAR:.0f}: '
+                  f'{verdict(found["memory"], MEMORY_BAR)}).']
+    return '\n'.join(lines) + '\n'
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument('ringwall')
+    parser.add_argument('true')
+    parser.add_argument('--write')
+    parser.add_argument('--rounds', type=int, default=200)
+    parser.add_argument('--measure', action='store_true', help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.measure or os.geteuid() != 0:
+        found = measure(arguments)
+        if arguments.measure:
+            json.dump(found, sys.stdout)
+            return
+    else:
+        with tempfile.TemporaryDirectory(dir='/home', prefix='.ringwall-bench-') as home:
+            for name in ('ringwall', 'true'):
+                shutil.copy(getattr(arguments, name), f'{home}/{name}')
+            os.chmod(home, 0o755)
+            os.mkdir(f'{home}/own')
+            os.chown(f'{home}/own', USER, USER)
+            result = subprocess.run([sys.executable, os.path.realpath(__file__), f'{home}/ringwall', f'{home}/true', '--measure',
+                                     '--rounds', str(arguments.rounds)], user=USER, group=USER, extra_groups=[], check=True,
+                                    stdout=subprocess.PIPE, cwd=f'{home}/own',
+                                    env={'HOME': f'{home}/own', 'PATH': '/usr/local/bin:/usr/bin:/bin', 'LANG': 'C.UTF-8'})
+            found = json.loads(result.stdout)
+    text = report(found)
+    print(text)
+    if arguments.write:
+        with open(f'{arguments.write}/run.md', 'w', encoding='utf-8') as file:
+            file.write(f'# Starting a box\n\nMeasured by `tests/bench/run_box.py` on two cores, Linux {os.uname().release}, as an '
+                       f'ordinary user, all in turns in one run.\n\n![Time to start](run.svg)\n\n{text}')
+        plot(found['starts'], f'{arguments.write}/run.svg')
+
+
+main()
