@@ -97,7 +97,8 @@ RINGWALL_PUBLIC void ringwall_box_free(struct ringwall_box *box);
 /*
  * Confines the calling process itself, and all that it starts, for good. The plan's level must be standard: the others
  * need a process that is made for it. Files, system calls and privileges are given up; /tmp and the home are out of reach
- * unless the plan grants them, open descriptors stay. The process must have one thread. After a failure it may be confined
+ * unless the plan grants them, open descriptors stay. -ENOTSUP, before anything is given up, for what a process cannot hold
+ * for itself: limits, a record, and names that are protected and exist, unless the plan asks for best effort. The process must have one thread. After a failure it may be confined
  * in part, and should end.
  */
 RINGWALL_PUBLIC int ringwall_restrict_self(const struct ringwall_plan *plan);

@@ -3,7 +3,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 void fd_close(int *fd)
@@ -78,4 +80,15 @@ int fd_write_all(int fd, const void *data, size_t length)
                 length -= (size_t)n;
         }
         return 0;
+}
+
+int fd_open_straight(int directory, const char *path, int flags, unsigned mode)
+{
+        struct open_how how = {
+                .flags = (unsigned)flags | O_CLOEXEC | O_NOFOLLOW,
+                .mode = mode,
+                .resolve = RESOLVE_NO_SYMLINKS,
+        };
+        long fd = syscall(SYS_openat2, directory, path, &how, sizeof how);
+        return fd < 0 ? -errno : (int)fd;
 }

@@ -18,6 +18,12 @@ void fd_close(int *fd);
  */
 int fd_read_file(const char *path, size_t cap, char **ret_data, size_t *ret_length, struct error *e);
 
+/*
+ * Opens a path of which no part is a symbolic link (ELOOP otherwise), below `directory` if it is relative. `flags` as for
+ * open(2), close-on-exec without saying so; `mode` with O_CREAT. Returns the descriptor or -errno.
+ */
+int fd_open_straight(int directory, const char *path, int flags, unsigned mode);
+
 /* Writes it all, or returns -errno. */
 int fd_write_all(int fd, const void *data, size_t length);
 

@@ -6,13 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/json.h"
 #include "box/diagnosis.h"
 #include "box/report.h"
 #include "box/start.h"
+#include "box/trail.h"
 #include "linux/restrict.h"
 #include "policy/caps.h"
 
@@ -23,6 +24,7 @@ struct ringwall_box {
         struct running box;
         bool running;
         struct report report;
+        struct trail trail;
 };
 
 static char **copy_words(struct arena *a, char *const *words)
@@ -63,10 +65,14 @@ int ringwall_spawn(const struct ringwall_plan *plan, char *const command[], cons
         }
         report_begin(&b->report, b->arena, (const struct plan *)plan, words);
         struct launch_request request = { .plan = b->report.plan, .command = words, .streams = streams };
-        int r = start_box(&request, &b->report, &b->box, &e);
+        int r = trail_begin(&b->trail, NULL, &b->report, &e);
+        if (r == 0)
+                r = start_box(&request, &b->report, &b->box, &e);
         if (r < 0)
                 report_stop(&b->report, END_FAILED, &e);
         b->running = r == 0;
+        if (r < 0)
+                (void)trail_end(&b->trail, &b->report); /* the failure is told already */
         *ret = b;
         return r;
 }
@@ -84,13 +90,6 @@ int ringwall_box_signal(struct ringwall_box *box, int number)
         return send(box->box.box.control, &m, sizeof m, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
 }
 
-static int64_t now_ms(void)
-{
-        struct timespec t;
-        (void)clock_gettime(CLOCK_MONOTONIC, &t);
-        return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 /* True when it has ended. */
 static bool take_message(struct ringwall_box *b)
 {
@@ -102,7 +101,10 @@ static bool take_message(struct ringwall_box *b)
         if (n == sizeof m) {
                 if (m.kind == BOX_STOPPED) /* there is no terminal, and nobody to continue it */
                         (void)ringwall_box_signal(b, SIGCONT);
-                return report_take(&b->report, &m);
+                bool over = report_take(&b->report, &m);
+                if (m.kind == BOX_STARTED)
+                        trail_started(&b->trail, &b->report);
+                return over;
         }
         struct error e;
         error_set(&e, EPIPE, "wait", "the box was killed from outside");
@@ -117,6 +119,11 @@ static void end_box(struct ringwall_box *b)
         box_end(&b->box.box);
         start_finish(&b->box, &b->report);
         b->running = false;
+        if (trail_end(&b->trail, &b->report) < 0) {
+                struct error e;
+                error_set(&e, EIO, "audit", "the record could not be written to its end");
+                report_stop(&b->report, END_FAILED, &e);
+        }
 }
 
 int ringwall_box_wait(struct ringwall_box *b, int *ret_status)
@@ -126,12 +133,12 @@ int ringwall_box_wait(struct ringwall_box *b, int *ret_status)
         bool late = false, over = !b->running;
         while (!over) {
                 struct pollfd event = { .fd = b->box.box.control, .events = POLLIN };
-                int64_t left = end < 0 ? POLL_MS : end - now_ms();
+                int64_t left = end < 0 ? POLL_MS : end - clock_ms();
                 if (left <= 0 && late)
                         break;
                 if (left <= 0) {
                         late = true;
-                        end = now_ms() + GRACE_MS;
+                        end = clock_ms() + GRACE_MS;
                         (void)ringwall_box_signal(b, SIGTERM);
                         continue;
                 }

@@ -1,33 +1,26 @@
 /* Reports; see report.h. What an attacker controls: which calls are refused and how often, the command's exit status. */
+#include "base/clock.h"
 #include "box/report.h"
 
 #include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #include "linux/filter_install.h"
 
 enum { STATUS_TIMED_OUT = 124, STATUS_FAILED = 125, STATUS_SIGNAL = 128, STATUS_KILLED = STATUS_SIGNAL + SIGKILL };
 
-static int64_t now_ms(void)
-{
-        struct timespec t;
-        (void)clock_gettime(CLOCK_MONOTONIC, &t);
-        return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 void report_begin(struct report *r, struct arena *a, const struct plan *plan, char *const *command)
 {
-        *r = (struct report){ .arena = a, .plan = plan, .command = command, .began = now_ms() };
+        *r = (struct report){ .arena = a, .plan = plan, .command = command, .began = clock_ms() };
 }
 
 static void end(struct report *r, enum report_end how, int number)
 {
         r->end = how;
         r->number = number;
-        r->ended = now_ms();
+        r->ended = clock_ms();
 }
 
 void report_note(struct report *r, const char *text)

@@ -26,6 +26,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "cli/front.h"
 
@@ -198,21 +199,14 @@ static void take_message(struct attendance *a)
 
 /* --- the whole --- */
 
-static int64_t now_ms(void)
-{
-        struct timespec t;
-        (void)clock_gettime(CLOCK_MONOTONIC, &t);
-        return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 /* First a request to end, then, after a moment, the end. */
 static void take_time(struct attendance *a)
 {
-        if (a->over || a->end < 0 || now_ms() < a->end)
+        if (a->over || a->end < 0 || clock_ms() < a->end)
                 return;
         a->over = a->late; /* it had its moment */
         a->late = true;
-        a->end = now_ms() + GRACE_MS;
+        a->end = clock_ms() + GRACE_MS;
         pass_on(a, SIGTERM);
         pass_on(a, SIGCONT);
 }
@@ -224,7 +218,7 @@ static void wait_for_events(struct attendance *a)
                 [CONTROL] = { .fd = a->box->control, .events = POLLIN },
                 [SIGNALS] = { .fd = a->signals, .events = POLLIN },
         };
-        int64_t left = a->end < 0 ? POLL_MS : a->end - now_ms();
+        int64_t left = a->end < 0 ? POLL_MS : a->end - clock_ms();
         terminal_watch(a->terminal, &events[TERMINAL]);
         if (poll(events, ARRAY_SIZE(events), left < 0 ? 0 : left > POLL_MS ? POLL_MS : (int)left) < 0) {
                 if (errno != EINTR)
@@ -246,7 +240,7 @@ void attend_box(struct box *box, struct terminal *terminal, int signals, bool qu
                 .box = box,
                 .terminal = terminal,
                 .signals = signals,
-                .end = seconds ? now_ms() + (int64_t)seconds * 1000 : -1,
+                .end = seconds ? clock_ms() + (int64_t)seconds * 1000 : -1,
                 .quiet = quiet,
                 .report = report,
                 .trail = trail,

@@ -28,7 +28,7 @@ static int run_without_walls(const struct plan *plan, char **command, struct are
         char **environment = start_environment(a, plan, NULL);
         if (!environment || chdir(plan->workspace) < 0)
                 return front_complain(verb, "cannot enter %s", plan->workspace);
-        front_complain(verb, "level off: nothing is confined");
+        front_complain(verb, "level off: nothing is confined or limited");
         execvpe(command[0], command, environment);
         int code = errno == ENOENT ? 127 : 126;
         front_complain(verb, "cannot run %s: %s", command[0], strerrordesc_np(errno));
@@ -46,9 +46,10 @@ static int open_report(const char *where, int *ret_fd)
         size_t length = strlen(where);
         if (length > 0 && length < 10 && strspn(where, "0123456789") == length)
                 *ret_fd = fcntl((int)strtol(where, NULL, 10), F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-        else
-                *ret_fd = open(where, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0600);
-        return *ret_fd < 0 ? front_complain(verb, "cannot open %s for the report: %s", where, strerrordesc_np(errno)) : 0;
+        else /* over no link: one run could leave it where the next is told to write */
+                *ret_fd = fd_open_straight(AT_FDCWD, where, O_WRONLY | O_CREAT | O_TRUNC | O_NOCTTY, 0600);
+        int code = *ret_fd == -1 ? errno : -*ret_fd;
+        return *ret_fd < 0 ? front_complain(verb, "cannot open %s for the report: %s", where, strerrordesc_np(code)) : 0;
 }
 
 static int write_report(const struct report *r, int fd)
@@ -156,7 +157,10 @@ int verb_run(struct options_result *r)
         policy_print_messages(m);
         if (loaded > 0)
                 return FRONT_FAILED;
-        if (plan->number[PLAN_LEVEL].number == LEVEL_OFF)
+        bool off = plan->number[PLAN_LEVEL].number == LEVEL_OFF;
+        if (off && (plan->number[PLAN_AUDIT].number || options_has(r, RUN_OPTION_AUDIT) || options_has(r, RUN_OPTION_JSON_REPORT)))
+                return front_complain(verb, "level off keeps no record and makes no report; use --level standard");
+        if (off)
                 return run_without_walls(plan, r->positionals, arena);
         return run_plan(plan, r, arena);
 }

@@ -22,10 +22,8 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -77,12 +75,6 @@ struct carving {
         size_t entries;
         struct error *error;
 };
-
-static int open_straight(int directory, const char *name)
-{
-        struct open_how how = { .flags = O_PATH | O_CLOEXEC | O_NOFOLLOW, .resolve = RESOLVE_NO_SYMLINKS };
-        return (int)syscall(SYS_openat2, directory, name, &how, sizeof how);
-}
 
 static bool is_gone(int error)
 {
@@ -141,11 +133,11 @@ static int grant_entries(struct carving *c, int fd, const char *path, unsigned d
                 memcpy(inner, path, length);
                 inner[length] = '/';
                 memcpy(inner + length + 1, d->d_name, name + 1);
-                CLEANUP_FD int entry = open_straight(fd, d->d_name);
+                CLEANUP_FD int entry = fd_open_straight(fd, d->d_name, O_PATH, 0);
                 if (entry >= 0)
                         r = grant(c, entry, inner, depth + 1);
-                else if (!is_gone(errno))
-                        r = error_errno(c->error, errno, stage, "cannot open %s", inner);
+                else if (!is_gone(-entry))
+                        r = error_errno(c->error, -entry, stage, "cannot open %s", inner);
         }
         (void)closedir(dir);
         return r;
@@ -169,9 +161,9 @@ static int grant_place(struct carving *c, const struct place *p)
 {
         if (p->kind != PLACE_READ && p->kind != PLACE_WRITE)
                 return 0;
-        CLEANUP_FD int fd = open_straight(AT_FDCWD, p->path);
+        CLEANUP_FD int fd = fd_open_straight(AT_FDCWD, p->path, O_PATH, 0);
         if (fd < 0)
-                return is_gone(errno) ? 0 : error_errno(c->error, errno, stage, "cannot open %s", p->path);
+                return is_gone(-fd) ? 0 : error_errno(c->error, -fd, stage, "cannot open %s", p->path);
         if (p->kind == PLACE_WRITE)
                 return ruleset_allow(&c->rules, fd, p->path, RULESET_WRITE);
         /* A grant of its own counts, though it lies in what is denied. */

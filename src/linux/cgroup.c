@@ -21,7 +21,7 @@
  * socket and the place.
  *
  * What an attacker controls: what happens inside the cgroup. Its files are out of their reach: a box has no cgroup
- * mount unless the plan grants one, and run_limits.c refuses a plan that would let them be written.
+ * mount unless the plan grants one, and src/box/limiting.c refuses a plan that would let them be written.
  *
  * Needs of the kernel: cgroup v2 with the controllers in question, CLONE_INTO_CGROUP (5.7), cgroup.kill (5.14).
  */

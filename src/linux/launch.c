@@ -455,11 +455,14 @@ static int look_after(struct care *c)
                 [DENIALS] = { .fd = c->denials.listener, .events = POLLIN },
         };
         for (int status = 0;;) {
-                if (poll(events, ARRAY_SIZE(events), -1) < 0 && errno != EINTR)
-                        return EXIT_RINGWALL;
                 struct signalfd_siginfo info;
-                if (events[CHILDREN].revents && read(c->children, &info, sizeof info) < 0 && errno != EAGAIN)
+                bool blind = poll(events, ARRAY_SIZE(events), -1) < 0 && errno != EINTR;
+                if (!blind && events[CHILDREN].revents)
+                        blind = read(c->children, &info, sizeof info) < 0 && errno != EAGAIN;
+                if (blind) { /* nobody would look after it */
+                        end_others(c);
                         return EXIT_RINGWALL;
+                }
                 if (events[DENIALS].revents) {
                         denials_answer(&c->denials);
                         events[DENIALS].fd = c->denials.listener;

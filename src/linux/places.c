@@ -5,8 +5,8 @@
  * the symbolic links of this machine and notes the links themselves, so that a box finds /bin -> usr/bin as it is used
  * to; looks patterns up in the directories they can match in; and adds the directories that must stay where they are.
  *
- * How it works: once, before any mount is made. Between now and the mount somebody outside may change a path; then the
- * mount fails or shows what is there now, which is the person's own doing: the agent does not run yet.
+ * How it works: once, before any mount is made. Between now and the mount another box may change the same workspace, so
+ * a place is opened again without following any link: root.c and carve.c.
  *
  * A protected path that is a mount point cannot be replaced, but a parent of it could be renamed and another put in its
  * place, so every directory between it and the writable directory around it is pinned: made a mount point too. So is a
@@ -22,10 +22,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/openat2.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -126,10 +124,9 @@ static const char *through_link(struct finder *f, const char *prefix, const char
 /* 0: there, without a link on the way; -ENOENT: not there; -ELOOP: links have to be followed. One call tells. */
 static int look_straight(const char *path, struct stat *ret_stat)
 {
-        struct open_how how = { .flags = O_PATH | O_CLOEXEC | O_NOFOLLOW, .resolve = RESOLVE_NO_SYMLINKS };
-        CLEANUP_FD int fd = (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
+        CLEANUP_FD int fd = fd_open_straight(AT_FDCWD, path, O_PATH, 0);
         if (fd < 0)
-                return errno == ENOENT || errno == ENOTDIR ? -errno : -ELOOP;
+                return fd == -ENOENT || fd == -ENOTDIR ? fd : -ELOOP;
         return fstat(fd, ret_stat) == 0 && !S_ISLNK(ret_stat->st_mode) ? 0 : -ELOOP;
 }
 
@@ -158,7 +155,7 @@ static int resolve(struct finder *f, const char *path, const char **ret, struct 
                 if (n >= 0) {
                         target[n] = '\0';
                         if (++links > MOST_LINKS)
-                                return error_errno(f->error, ELOOP, stage, "cannot follow %s", path);
+                                return -ELOOP;
                         const char *kept = arena_string(f->arena, target);
                         int r = kept ? note_link(f, prefix, kept) : -ENOMEM;
                         path = through_link(f, prefix, target, path + i);

@@ -36,6 +36,11 @@ int restrict_self(const struct plan *plan, struct error *e)
         size_t unheld = 0;
         if (plan->number[PLAN_NAMESPACES].number || plan->number[PLAN_LEVEL].number != LEVEL_STANDARD)
                 return error_set(e, ENOTSUP, stage, "a process can only take level standard upon itself");
+        static const enum plan_number others[] = { PLAN_MEMORY, PLAN_CPU, PLAN_PROCESSES, PLAN_TIMEOUT, PLAN_AUDIT };
+        for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+                if (plan->number[others[i]].number)
+                        return error_set(e, ENOTSUP, stage, "a process cannot hold %s for itself",
+                                         plan_numbers[others[i]].name);
         if (count_threads() != 1)
                 return error_set(e, EBUSY, stage, "a process with several threads cannot be confined as a whole");
         CLEANUP_ARENA struct arena *arena = arena_new(CAP_ARENA_BYTES);
@@ -44,6 +49,8 @@ int restrict_self(const struct plan *plan, struct error *e)
         int r = places_find(plan, arena, &places, e);
         if (r == 0)
                 r = carve_check(plan, &places, &unheld, &example, e);
+        if (r == 0 && unheld && !plan->number[PLAN_BEST_EFFORT].number)
+                r = error_set(e, ENOTSUP, stage, "%s is protected, and cannot be without namespaces", example->path);
         if (r == 0)
                 r = confine_privileges(e);
         if (r == 0)

@@ -152,7 +152,9 @@ static int fill_directory(struct root *r, const char *path, int cover, const cha
 static int show_real(struct root *r, const struct place *p)
 {
         bool device = path_is_beneath(p->path, "/dev");
-        CLEANUP_FD int tree = mounts_clone(AT_FDCWD, p->path);
+        CLEANUP_FD int real = fd_open_straight(AT_FDCWD, p->path, O_PATH, 0);
+        errno = real < 0 ? -real : 0;
+        CLEANUP_FD int tree = real < 0 ? -1 : mounts_clone(real, "");
         if (tree < 0)
                 return failed(r, "take", p->path);
         uint64_t attributes = MOUNT_ATTR_NOSUID | (device ? 0 : MOUNT_ATTR_NODEV) |

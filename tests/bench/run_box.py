@@ -20,6 +20,8 @@ import tarfile
 import tempfile
 import time
 
+from timing import milliseconds
+
 USER = 64123
 BARS = {'strict': 0.45, 'maximum': 0.7}
 JOB_BAR, MEMORY_BAR = 1.05, 4.0
@@ -37,17 +39,6 @@ def starts(ringwall, program):
     }
     return {name: [shutil.which(words[0]) or words[0], *words[1:]] for name, words in commands.items()
             if shutil.which(words[0])}
-
-
-def milliseconds(command):
-    quiet = [(os.POSIX_SPAWN_OPEN, number, '/dev/null', os.O_RDWR, 0) for number in (0, 1, 2)]
-    start = time.perf_counter()
-    pid = os.posix_spawn(command[0], command, os.environ, file_actions=quiet)
-    _, status = os.waitpid(pid, 0)
-    elapsed = time.perf_counter() - start
-    if status != 0:
-        sys.exit(f'{" ".join(command)} failed with status {status}')
-    return elapsed * 1000
 
 
 def megabytes(ringwall, level):
@@ -176,12 +167,14 @@ def main():
             return
     else:
         with tempfile.TemporaryDirectory(dir='/home', prefix='.ringwall-bench-') as home:
-            for name in ('ringwall', 'true'):
-                shutil.copy(getattr(arguments, name), f'{home}/{name}')
+            here = os.path.dirname(os.path.realpath(__file__))
+            for name in (arguments.ringwall, arguments.true, f'{here}/run_box.py', f'{here}/timing.py'):
+                shutil.copy(name, home)     # the clone may lie where only root can go
             os.chmod(home, 0o755)
             os.mkdir(f'{home}/own')
             os.chown(f'{home}/own', USER, USER)
-            result = subprocess.run([sys.executable, os.path.realpath(__file__), f'{home}/ringwall', f'{home}/true', '--measure',
+            result = subprocess.run([sys.executable, f'{home}/run_box.py', f'{home}/{os.path.basename(arguments.ringwall)}',
+                                     f'{home}/{os.path.basename(arguments.true)}', '--measure',
                                      '--rounds', str(arguments.rounds)], user=USER, group=USER, extra_groups=[], check=True,
                                     stdout=subprocess.PIPE, cwd=f'{home}/own',
                                     env={'HOME': f'{home}/own', 'PATH': '/usr/local/bin:/usr/bin:/bin', 'LANG': 'C.UTF-8'})

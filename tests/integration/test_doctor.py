@@ -371,6 +371,15 @@ def test_another_user_is_told_about_himself(programs):
         assert report['features']['limits.manager']['detail'].startswith('no systemd manager at /run/user/65534/')
 
 
+def test_no_level_is_refused_where_the_kernel_has_what_it_takes(healthy):
+    """Other tests leave out a level that the doctor refuses, so here it is asked whether it may."""
+    abi = ctypes.CDLL(None).syscall(444, None, 0, 1)
+    spaces = subprocess.run(['unshare', '-Urpmfin', 'true'], check=False, stderr=subprocess.DEVNULL).returncode == 0
+    refused = {name for name, level in healthy['levels'].items() if level['verdict'] == 'refused'}
+    assert not (refused & {'strict', 'maximum'} and abi >= 1 and spaces)
+    assert not ('standard' in refused and abi >= 3)
+
+
 @pytest.mark.parametrize('name', LEVELS)
 def test_run_does_what_the_doctor_says(ask, ringwall, name):
     """A level that is refused by the one is refused by the other."""

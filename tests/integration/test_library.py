@@ -126,6 +126,37 @@ static int restricted(const char *secret)
         return 0;
 }
 
+static int not_by_itself(void)
+{
+        const char *const flags[][2] = { { "memory", "1GB" }, { "processes", "9" }, { "timeout", "9s" } };
+        int refused = 0;
+        for (int i = 0; i < 3; i++) {
+                struct ringwall_policy *policy = ringwall_policy_new();
+                struct ringwall_plan *plan = NULL;
+                ringwall_policy_set(policy, "level", "standard");
+                ringwall_policy_set(policy, flags[i][0], flags[i][1]);
+                ringwall_policy_compile(policy, &plan);
+                refused += ringwall_restrict_self(plan) == -ENOTSUP;
+                ringwall_plan_free(plan);
+                ringwall_policy_free(policy);
+        }
+        printf("%d %d\n", refused, open("/etc/passwd", O_RDONLY) >= 0);
+        return 0;
+}
+
+static int recorded(void)
+{
+        struct ringwall_plan *plan = compile("policy", "audit.yaml");
+        struct ringwall_box *box = NULL;
+        char *command[] = { "true", NULL };
+        int status = -1, r = ringwall_spawn(plan, command, NULL, &box);
+        ringwall_box_wait(box, &status);
+        ringwall_box_free(box);
+        ringwall_plan_free(plan);
+        printf("%d %d\n", r, status);
+        return 0;
+}
+
 static int freed_while_it_runs(void)
 {
         struct ringwall_plan *plan = compile("level", "maximum");
@@ -153,6 +184,8 @@ int main(int argc, char **argv)
         case 'r': return refused();
         case 'f': return freed_while_it_runs();
         case 'm': return machine();
+        case 'n': return not_by_itself();
+        case 'a': return recorded();
         case 'x': return restricted(argv[2]);
         default: return 1;
         }
@@ -181,6 +214,19 @@ def test_a_box_that_is_freed_ends(run, more):
 def test_a_process_confines_itself(run, more, home):
     (home / 'secret').write_text('x')
     assert run(more, 'x', str(home / 'secret')).stdout == '1 1 0 Permission denied 1 -1\n'
+
+
+def test_what_a_process_cannot_hold_for_itself_is_refused(run, more, workspace):
+    assert run(more, 'n').stdout == '3 1\n'        # and nothing was given up before
+    (workspace / '.git/hooks').mkdir(parents=True)
+    assert run(more, 'x', '/etc/passwd').stdout.startswith('1 1 -95')
+
+
+def test_a_record_that_the_plan_asks_for_is_kept(run, more, home, workspace):
+    (workspace / 'audit.yaml').write_text('security: {sandbox: {audit: true}}\n')
+    assert run(more, 'a').stdout == '0 0\n'
+    [path] = (home / '.local/state/ringwall/audit').iterdir()
+    assert [json.loads(line)['event'] for line in path.read_text().splitlines()][-1] == 'session_end'
 
 
 def test_the_machine_is_asked(run, more, ringwall):

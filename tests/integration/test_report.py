@@ -87,6 +87,22 @@ def test_the_report_says_how_it_ended(ringwall, workspace, flags, how, said):
     assert end['how'] == how and (said is None or said in end['error'])
 
 
+@pytest.mark.parametrize('where', ['link', 'folder/r.json'])
+def test_a_link_from_an_earlier_run_does_not_lead_the_report_astray(ringwall, home, workspace, where):
+    (home / 'r.json').write_text('precious')
+    (workspace / 'link').symlink_to('../r.json')
+    (workspace / 'folder').symlink_to('..')
+    result = ringwall('run', '--json-report', where, '--', 'touch', 'ran')
+    assert result.returncode == 125 and 'symbolic links' in result.stderr and not (workspace / 'ran').exists()
+    assert (home / 'r.json').read_text() == 'precious'
+
+
+def test_level_off_does_not_pretend_to_record(ringwall, home, workspace):
+    for flags in (['--audit', str(home / 'a')], ['--json-report', 'r.json']):
+        assert ringwall('run', '--level', 'off', *flags, '--', 'touch', 'ran').returncode == 125
+    assert not (workspace / 'ran').exists()
+
+
 @pytest.mark.parametrize('where', ['/no/such/folder/r.json', '99', ''])
 def test_a_report_that_cannot_be_written_stops_the_run(ringwall, workspace, where):
     result = ringwall('run', '--json-report', where, '--', 'touch', 'ran')

@@ -176,6 +176,12 @@ def test_a_pattern_hides_what_it_matches(inside, workspace):
     assert result.returncode != 0 and 'ermission denied' in result.stderr
 
 
+def test_a_link_that_leads_to_itself_is_no_reason_to_refuse(inside, workspace):
+    (workspace / '.git').mkdir()
+    (workspace / '.git/hooks').symlink_to('hooks')
+    assert inside('echo ran', '--ro', '.git/hooks').stdout == 'ran\n'
+
+
 def test_without_exec_the_command_starts_and_starts_nothing(ringwall, level, tmp_path):
     policy = tmp_path / 'policy.yaml'
     policy.write_text('tools: {modules: {filesystem: }}\n')

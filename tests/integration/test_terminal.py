@@ -342,6 +342,19 @@ def test_stop_and_foreground(shell):
     assert shell.is_restored()
 
 
+def answer_what_waits_behind(shell):
+    """The job is stopped, because it wants to read; in the foreground it gets its answer and ends."""
+    time.sleep(0.3)
+    shell.type('jobs\n')
+    shell.expect('Stopped.*\\$ ')
+    shell.type('fg\n')
+    shell.wait_for_raw()
+    shell.type('it\n')
+    shell.expect('got it')
+    shell.expect(r'\$ ')
+    assert shell.is_restored()
+
+
 def test_stop_and_background(shell):
     """In the background it runs until it wants to read; then it waits for its turn, as any job does."""
     shell.type("r sh -c 'echo ready; sleep 2; echo \"after\"; read a; echo \"got $a\"'\n")
@@ -352,15 +365,7 @@ def test_stop_and_background(shell):
     shell.type('bg\n')
     shell.expect('after')
     assert shell.is_restored()
-    time.sleep(0.3)
-    shell.type('jobs\n')
-    shell.expect('Stopped.*\\$ ')
-    shell.type('fg\n')
-    shell.wait_for_raw()
-    shell.type('it\n')
-    shell.expect('got it')
-    shell.expect(r'\$ ')
-    assert shell.is_restored()
+    answer_what_waits_behind(shell)
 
 
 def test_started_in_the_background(shell):

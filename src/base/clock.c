@@ -1,0 +1,11 @@
+/* See clock.h. */
+#include "base/clock.h"
+
+#include <time.h>
+
+int64_t clock_ms(void)
+{
+        struct timespec t;
+        (void)clock_gettime(CLOCK_MONOTONIC, &t);
+        return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
