@@ -85,7 +85,7 @@ int fd_write_all(int fd, const void *data, size_t length)
 int fd_open_straight(int directory, const char *path, int flags, unsigned mode)
 {
         struct open_how how = {
-                .flags = (unsigned)flags | O_CLOEXEC | O_NOFOLLOW,
+                .flags = (unsigned)flags | O_CLOEXEC,
                 .mode = mode,
                 .resolve = RESOLVE_NO_SYMLINKS,
         };

@@ -1,11 +1,9 @@
 /*
  * Facts; see facts.h. HOME and the XDG variables are believed only when they are absolute paths. Names beyond ASCII
- * are turned into their network form by libidn2, which is loaded when the first such name is met: most policies have
- * none, and its tables are larger than all of ringwall.
+ * are turned into their network form by libidn2.
  */
 #include "box/facts.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <idn2.h>
 #include <pwd.h>
@@ -19,18 +17,11 @@
 
 /*
  * Without IDN2_USE_STD3_ASCII_RULES, which drops what it forbids instead of refusing it: domain.c checks both ways.
- * The soname is the ABI that the header was written for. The library stays loaded: unloading it gains nothing.
  */
 static bool idn_to_ascii(const char *name, char *ret, size_t size)
 {
-        int (*to_ascii)(const char *, char **, int) = NULL;
-        void *library = dlopen("libidn2.so.0", RTLD_NOW | RTLD_LOCAL);
-        void *symbol = library ? dlsym(library, "idn2_to_ascii_8z") : NULL;
-        if (!symbol)
-                return false;
-        memcpy(&to_ascii, &symbol, sizeof to_ascii);
         CLEANUP_FREE char *ascii = NULL;
-        if (to_ascii(name, &ascii, IDN2_NFC_INPUT | IDN2_NONTRANSITIONAL) != IDN2_OK)
+        if (idn2_to_ascii_8z(name, &ascii, IDN2_NFC_INPUT | IDN2_NONTRANSITIONAL) != IDN2_OK)
                 return false;
         return (size_t)snprintf(ret, size, "%s", ascii) < size;
 }
@@ -47,17 +38,27 @@ static const char *absolute_variable(struct arena *a, const char *name)
         return value && *value == '/' && is_text(value) ? pattern_normalise(a, value) : NULL;
 }
 
+/* Only the file: other sources of users would have to be loaded, and they set HOME. */
+static const char *home_in_passwd(struct arena *a)
+{
+        const char *home = NULL;
+        struct passwd entry = { 0 }, *found = NULL;
+        char buffer[4096];
+        FILE *file = fopen("/etc/passwd", "re");
+        while (file && !home && fgetpwent_r(file, &entry, buffer, sizeof buffer, &found) == 0)
+                if (found->pw_uid == getuid() && *found->pw_dir == '/' && is_text(found->pw_dir))
+                        home = pattern_normalise(a, found->pw_dir);
+        if (file)
+                (void)fclose(file);
+        return home;
+}
+
 static const char *home_directory(struct arena *a)
 {
         const char *home = absolute_variable(a, "HOME");
         if (home)
                 return home;
-        struct passwd entry, *found = NULL;
-        char buffer[4096];
-        if (getpwuid_r(getuid(), &entry, buffer, sizeof buffer, &found) != 0 || !found || *found->pw_dir != '/' ||
-            !is_text(found->pw_dir))
-                return NULL;
-        return pattern_normalise(a, found->pw_dir);
+        return home_in_passwd(a);
 }
 
 static const char *below_home(struct arena *a, const char *variable, const char *home, const char *fallback)

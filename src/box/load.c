@@ -111,6 +111,8 @@ static int read_ceiling(struct loader *l, const char *path, int flags)
         int r = read_layer(l, ceiling, path, flags, settings_read_native, base);
         if (r < 0)
                 return r;
+        if (!ceiling->count)
+                return 0; /* it is not there, or says nothing */
         l->rejected |= ceiling_check(ceiling) != 0;
         const struct settings **slot = arena_array_add(l->arena, &l->ceilings, &l->ceiling_count, sizeof(*slot));
         if (!slot)

@@ -98,8 +98,12 @@ int attend_prepare(int *ret_signals)
 {
         sigset_t set;
         (void)sigemptyset(&set);
-        for (size_t i = 0; i < ARRAY_SIZE(received); i++)
-                (void)sigaddset(&set, received[i].number);
+        for (size_t i = 0; i < ARRAY_SIZE(received); i++) {
+                struct sigaction before;
+                /* What is ignored stays so: nohup, and what a shell starts in the background. */
+                if (sigaction(received[i].number, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+                        (void)sigaddset(&set, received[i].number);
+        }
         if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
                 return -errno;
         *ret_signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);

@@ -5,8 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/helper.h"
 #include "cli/front.h"
-#include "cli/helper.h"
 #include "cli/verbs.h"
 
 /* Options that people try before they know the verbs. */

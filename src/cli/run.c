@@ -144,9 +144,12 @@ static int run_plan(const struct plan *plan, const struct options_result *o, str
 
 int verb_run(struct options_result *r)
 {
-        CLEANUP_MESSAGES struct messages *m = messages_new();
-        CLEANUP_ARENA struct arena *arena = arena_new(CAP_ARENA_BYTES);
-        CLEANUP_PLAN struct plan *plan = NULL;
+        /* Not freed, only kept in sight: the process ends here, and pages that the keeper has too would be copied for it. */
+        static struct messages *m;
+        static struct arena *arena;
+        static struct plan *plan;
+        m = messages_new();
+        arena = arena_new(CAP_ARENA_BYTES);
         struct load_request request;
         struct error e = { 0 };
         if (!m || !arena || request_from_options(arena, r, &request) < 0)

@@ -15,6 +15,8 @@ static const struct option_row rows[] = {
           "How strongly to confine; see ringwall-policy(5)." },
         { RUN_OPTION_BEST_EFFORT, 0, "best-effort", NULL, OPTION_NONE, false, policy,
           "Go on where this machine cannot enforce a rule, and say which." },
+        { RUN_OPTION_MDWE, 0, "mdwe", NULL, OPTION_NONE, false, policy,
+          "Never let memory that was written become code. No JIT compiler (Node, Java) can bear it." },
 
         { RUN_OPTION_WORKSPACE, 'w', "workspace", "DIR", OPTION_DIR, false, files,
           "Work in this directory, which may be read and written." },

@@ -13,6 +13,7 @@ enum run_option {
         RUN_OPTION_CEILING,
         RUN_OPTION_LEVEL,
         RUN_OPTION_BEST_EFFORT,
+        RUN_OPTION_MDWE,
         RUN_OPTION_WORKSPACE,
         RUN_OPTION_READ,
         RUN_OPTION_RO,

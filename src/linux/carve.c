@@ -195,7 +195,7 @@ static int grant_common(struct carving *c, const char *scratch, int terminal)
 }
 
 int carve_files(const struct plan *plan, const struct places *places, const char *scratch, int terminal,
-                struct error *e)
+                struct ruleset *ret, struct error *e)
 {
         struct carving c = { .places = places, .error = e };
         int r = ruleset_begin(&c.rules, plan->number[PLAN_ALLOW_NETWORK].number, e);
@@ -203,8 +203,8 @@ int carve_files(const struct plan *plan, const struct places *places, const char
                 r = grant_common(&c, scratch, terminal);
         for (size_t i = 0; r == 0 && i < places->count; i++)
                 r = grant_place(&c, &places->list[i]);
-        if (r == 0)
-                r = ruleset_enforce(&c.rules);
-        fd_close(&c.rules.fd);
+        if (r < 0)
+                fd_close(&c.rules.fd);
+        *ret = c.rules;
         return r;
 }

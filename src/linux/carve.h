@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "linux/places.h"
+#include "linux/ruleset.h"
 #include "policy/plan.h"
 
 /*
@@ -16,11 +17,8 @@
 int carve_check(const struct plan *plan, const struct places *places, size_t *ret_unheld, const struct place **ret_example,
                 struct error *e);
 
-/*
- * Restricts the files of the calling process, and of all it starts, to these places, the directory `scratch` (NULL: none), and
- * its terminal (-1: none). Runs as: a process with no_new_privs.
- */
+/* The ruleset of these places, the directory `scratch` (NULL: none), and a terminal (-1: none). ruleset_enforce() takes it. */
 int carve_files(const struct plan *plan, const struct places *places, const char *scratch, int terminal,
-                struct error *e);
+                struct ruleset *ret, struct error *e);
 
 #endif

@@ -19,6 +19,7 @@
 
 #include "base/fd.h"
 #include "linux/filter_install.h"
+#include "linux/kernel_abi.h"
 #include "linux/ruleset.h"
 
 /* Outside a user namespace of its own, an ordinary user's process. */
@@ -51,6 +52,14 @@ int confine_privileges(struct error *e)
         return 0;
 }
 
+int confine_memory(struct error *e)
+{
+        if (prctl(PR_SET_MDWE, PR_MDWE_REFUSE_EXEC_GAIN, 0, 0, 0) < 0)
+                return error_errno(e, errno, "mdwe", "cannot keep written memory from becoming code (it takes Linux 6.3; "
+                                   "--mdwe, security.sandbox.mdwe)");
+        return 0;
+}
+
 static const char stage[] = "landlock";
 
 /* What does not exist, or not for us, needs no rule. */
@@ -63,20 +72,18 @@ static int allow(struct ruleset *r, const char *path, enum ruleset_access access
         return ruleset_allow(r, fd, path, access);
 }
 
-int confine_files(const struct plan *plan, struct error *e)
+int confine_files(const struct plan *plan, struct ruleset *ret, struct error *e)
 {
-        struct ruleset rules;
-        int r = ruleset_begin(&rules, plan->number[PLAN_ALLOW_NETWORK].number, e);
+        int r = ruleset_begin(ret, plan->number[PLAN_ALLOW_NETWORK].number, e);
         if (r == 0)
-                r = allow(&rules, "/", RULESET_READ);
+                r = allow(ret, "/", RULESET_READ);
         for (size_t i = 0; r == 0 && i < plan->rules.count; i++) {
                 const struct rule *rule = &plan->rules.list[i];
                 if (rule->kind == RULE_WRITE || rule->kind == RULE_PRIVATE)
-                        r = allow(&rules, rule->path, RULESET_WRITE);
+                        r = allow(ret, rule->path, RULESET_WRITE);
         }
-        if (r == 0)
-                r = ruleset_enforce(&rules);
-        fd_close(&rules.fd);
+        if (r < 0)
+                fd_close(&ret->fd);
         return r;
 }
 

@@ -6,6 +6,7 @@
 #define RINGWALL_LINUX_CONFINE_H
 
 #include "base/error.h"
+#include "linux/ruleset.h"
 #include "policy/plan.h"
 
 /*
@@ -14,11 +15,14 @@
  */
 int confine_privileges(struct error *e);
 
+/* Memory that was written does not become code, in the caller and all that it starts. Fails with -EINVAL before 6.3. */
+int confine_memory(struct error *e);
+
 /*
- * Restricts the files of the calling process, and of all it starts, to the plan's, in a root of root.c, which shows only
- * what may be read. Without such a root: carve.h.
+ * The ruleset of the plan's files in a root of root.c, which shows only what may be read. Without such a root: carve.h.
+ * Call it inside; ruleset_enforce() takes it.
  */
-int confine_files(const struct plan *plan, struct error *e);
+int confine_files(const struct plan *plan, struct ruleset *ret, struct error *e);
 
 /* Which filter the plan asks for: enum filter_right. */
 unsigned filter_rights(const struct plan *plan);

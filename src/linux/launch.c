@@ -182,7 +182,19 @@ static int prepare_carving(const struct launch_request *request, struct places *
         return scratch_make(request->scratch, e);
 }
 
-static int make_box(const struct launch_request *request, struct ids ids, struct error *e)
+/* Here and not in the command's process: what it executes gets it from us. */
+static int deny_new_code(const struct plan *plan, int control, struct error *e)
+{
+        int r = plan->number[PLAN_MDWE].number ? confine_memory(e) : 0;
+        if (r < 0 && plan->number[PLAN_BEST_EFFORT].number) {
+                tell(control, BOX_NOTE, 0, e);
+                *e = (struct error){ 0 };
+                r = 0;
+        }
+        return r;
+}
+
+static int make_box(const struct launch_request *request, struct ids ids, int control, struct error *e)
 {
         const struct plan *plan = request->plan;
         uint64_t spaces = plan->number[PLAN_NAMESPACES].number, processes = plan->number[PLAN_PROCESSES].number;
@@ -199,6 +211,8 @@ static int make_box(const struct launch_request *request, struct ids ids, struct
         struct rlimit most = { processes + 1, processes + 1 };
         if (r == 0 && !request->cgroup && processes && (spaces & SPACE_USER) && setrlimit(RLIMIT_NPROC, &most) < 0)
                 r = error_errno(e, errno, "limits", "cannot limit the number of processes");
+        if (r == 0)
+                r = deny_new_code(plan, control, e);
         return r < 0 ? r : confine_privileges(e);
 }
 
@@ -206,8 +220,9 @@ static int make_box(const struct launch_request *request, struct ids ids, struct
 
 static void reset_signals(void)
 {
+        enum { FIRST_REALTIME = 32 };
         sigset_t none;
-        for (int s = 1; s < NSIG; s++)
+        for (int s = 1; s < FIRST_REALTIME; s++)
                 (void)signal(s, SIG_DFL); /* fails for SIGKILL and SIGSTOP, which cannot be changed */
         (void)sigemptyset(&none);
         (void)sigprocmask(SIG_SETMASK, &none, NULL);
@@ -255,6 +270,7 @@ struct care {
         int control, children;
         struct pty pty;
         struct denials denials;
+        struct ruleset rules;  /* of the command's files */
         struct places places;  /* without a mount namespace */
         const char *scratch;   /* the same: what to remove at the end */
         bool own_pids, scoped; /* kill(-1) reaches the box and nobody else, for either reason */
@@ -291,9 +307,8 @@ static struct start_failure start_command(const struct launch_request *request, 
                 error_errno(&f.error, errno, "start", "cannot enter %s", request->directory);
                 return f;
         }
-        r = has_space(plan, SPACE_MOUNT) ? confine_files(plan, &f.error)
-                                         : carve_files(plan, &care->places, care->scratch, care->pty.slave, &f.error);
-        if (r < 0)
+        struct ruleset rules = care->rules;
+        if (ruleset_enforce(&rules, &f.error) < 0)
                 return f;
         reset_signals();
         char buffer[PATH_MAX];
@@ -318,6 +333,31 @@ static struct start_failure start_command(const struct launch_request *request, 
         execve(program, request->command, request->environment);
         not_started(&f, errno, request->command[0]);
         return f;
+}
+
+struct starting {
+        const struct launch_request *request;
+        const struct care *care;
+        int to_keeper;
+};
+
+static int run_command(void *data)
+{
+        const struct starting *s = data;
+        struct start_failure f = start_command(s->request, s->care, s->to_keeper);
+        (void)send(s->to_keeper, &f, sizeof f, MSG_NOSIGNAL);
+        _exit(f.code);
+}
+
+/*
+ * With `borrow` the new process uses our memory until it executes, and we wait, which spares the copying (vfork). Not if
+ * it can need us meanwhile: its exec has to be let pass, or a terminal may stop it.
+ */
+static pid_t fork_command(struct starting *s, bool borrow)
+{
+        enum { STACK_BYTES = 64 * 1024 };
+        _Alignas(16) char stack[STACK_BYTES];
+        return clone(run_command, stack + sizeof stack, SIGCHLD | (borrow ? CLONE_VM | CLONE_VFORK : 0), s);
 }
 
 /* --- in the keeper: looking after the command --- */
@@ -395,7 +435,7 @@ static int await_start(int from_command, struct care *care, bool may_exec)
                 error_errno(&f.error, -r, "seccomp", "cannot let the command start");
         }
         if (n == 0 && r == 0) {
-                tell(care->control, BOX_STARTED, ruleset_abi(), NULL);
+                tell(care->control, BOX_STARTED, care->rules.abi, NULL);
                 return 0;
         }
         if (n != sizeof f) {
@@ -513,7 +553,11 @@ static int prepare_care(const struct launch_request *request, struct care *c, st
         (void)sigaddset(&blocked, SIGTTOU); /* we give the terminal away and take it back from behind */
         if (sigprocmask(SIG_BLOCK, &blocked, NULL) == 0)
                 c->children = signalfd(-1, &chld, SFD_CLOEXEC | SFD_NONBLOCK);
-        return c->children < 0 ? error_errno(e, errno, "start", "cannot watch over the command") : 0;
+        if (c->children < 0)
+                return error_errno(e, errno, "start", "cannot watch over the command");
+        return has_space(request->plan, SPACE_MOUNT)
+                ? confine_files(request->plan, &c->rules, e)
+                : carve_files(request->plan, &c->places, c->scratch, c->pty.slave, &c->rules, e);
 }
 
 /* Runs as pid 1 of the box, where it has pids of its own, and never returns. */
@@ -521,7 +565,8 @@ static _Noreturn void keep(const struct launch_request *request, int control, st
 {
         struct error e = { 0 };
         struct pollfd front = { .fd = control };
-        struct care care = { .control = control, .children = -1, .denials.listener = -1, .own_pids = has_space(request->plan, SPACE_PID) };
+        struct care care = { .command = -1, .control = control, .children = -1, .denials.listener = -1, .rules.fd = -1,
+                             .own_pids = has_space(request->plan, SPACE_PID) };
         if (care.own_pids)
                 (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
         else if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
@@ -529,7 +574,7 @@ static _Noreturn void keep(const struct launch_request *request, int control, st
         /* The front may have died before that: then its end of the socket is closed already. */
         if (poll(&front, 1, 0) > 0 && (front.revents & POLLHUP))
                 _exit(EXIT_RINGWALL);
-        if (make_box(request, ids, &e) < 0)
+        if (make_box(request, ids, control, &e) < 0)
                 give_up(&care, &e);
         if (!has_space(request->plan, SPACE_MOUNT)) {
                 if (prepare_carving(request, &care.places, control, &e) < 0)
@@ -542,18 +587,20 @@ static _Noreturn void keep(const struct launch_request *request, int control, st
         if (e.code || prepare_care(request, &care, &e) < 0)
                 give_up(&care, &e);
         int pair[2];
-        if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0 || (care.command = fork()) < 0) {
+        bool may_exec = request->plan->number[PLAN_ALLOW_EXEC].number;
+        struct starting s = { .request = request, .care = &care };
+        if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == 0) {
+                s.to_keeper = pair[1];
+                care.command = fork_command(&s, may_exec && care.pty.slave < 0);
+        }
+        if (care.command < 0) {
                 error_errno(&e, errno, "start", "cannot fork");
                 give_up(&care, &e);
         }
-        if (care.command == 0) {
-                struct start_failure f = start_command(request, &care, pair[1]);
-                (void)send(pair[1], &f, sizeof f, MSG_NOSIGNAL);
-                _exit(f.code);
-        }
         fd_close(&pair[1]);
+        fd_close(&care.rules.fd);
         care.denials.rights = filter_rights(request->plan);
-        int started = await_start(pair[0], &care, request->plan->number[PLAN_ALLOW_EXEC].number);
+        int started = await_start(pair[0], &care, may_exec);
         _exit(started < 0 ? EXIT_RINGWALL : look_after(&care));
 }
 

@@ -22,6 +22,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -34,14 +35,20 @@
 
 enum { MOST_LINKS = 40, MOST_WALKED = 200000, MOST_DEPTH = 64 };
 
+struct step {
+        const struct rule *rule;
+        const char *link, *target;
+};
+
 struct finder {
         struct arena *arena;
         const struct plan *plan;
         struct places *out;
         struct error *error;
         size_t walked;
-        const struct rule *denial; /* whose path is being followed; NULL for a grant */
-        const char *loose;         /* the last link that was met where the box may write */
+        const struct rule *rule; /* whose path is being followed */
+        struct step *steps;      /* links that were followed for grants */
+        size_t step_count;
 };
 
 static const char stage[] = "find paths";
@@ -92,11 +99,16 @@ static int add_pins(struct finder *f, const char *path, const struct rule *rule)
 
 static int note_link(struct finder *f, const char *path, const char *target)
 {
-        if (writable_around(f, path)) {
-                f->loose = path;
-                int r = f->denial ? add_pins(f, path, f->denial) : 0;
-                if (r == 0 && f->denial)
-                        r = add(f, PLACE_PIN, path, false, f->denial);
+        bool grant = f->rule->kind <= RULE_PRIVATE;
+        if (grant) {
+                struct step *step = arena_array_add(f->arena, &f->steps, &f->step_count, sizeof *step);
+                if (!step)
+                        return error_errno(f->error, ENOMEM, stage, "no memory");
+                *step = (struct step){ f->rule, path, target };
+        } else if (writable_around(f, path)) {
+                int r = add_pins(f, path, f->rule);
+                if (r == 0)
+                        r = add(f, PLACE_PIN, path, false, f->rule);
                 if (r < 0)
                         return r;
         }
@@ -121,13 +133,37 @@ static const char *through_link(struct finder *f, const char *prefix, const char
                       : NULL;
 }
 
-/* 0: there, without a link on the way; -ENOENT: not there; -ELOOP: links have to be followed. One call tells. */
+/* 0: there, without a link on the way; -ELOOP: links have to be followed. */
 static int look_straight(const char *path, struct stat *ret_stat)
 {
         CLEANUP_FD int fd = fd_open_straight(AT_FDCWD, path, O_PATH, 0);
         if (fd < 0)
-                return fd == -ENOENT || fd == -ENOTDIR ? fd : -ELOOP;
-        return fstat(fd, ret_stat) == 0 && !S_ISLNK(ret_stat->st_mode) ? 0 : -ELOOP;
+                return fd;
+        return fstat(fd, ret_stat) < 0 ? -errno : 0;
+}
+
+/* Replaces the path by the one that its first link leads to, and notes the link. Without any it stays as it is. */
+static int follow_link(struct finder *f, const char **path)
+{
+        const char *from = *path;
+        for (size_t i = 1; i <= strlen(from); i++) {
+                char target[PATH_MAX];
+                i += strcspn(from + i, "/");
+                char *prefix = arena_copy(f->arena, from, i);
+                ssize_t n = prefix ? readlink(prefix, target, sizeof target - 1) : 0;
+                if (n < 0 && errno == EINVAL)
+                        continue; /* no link */
+                if (n < 0)
+                        return -errno;
+                target[n] = '\0';
+                const char *kept = arena_string(f->arena, target);
+                const char *behind = prefix && kept ? through_link(f, prefix, kept, from + i) : NULL;
+                if (!behind)
+                        return error_errno(f->error, ENOMEM, stage, "no memory");
+                *path = behind;
+                return note_link(f, prefix, kept);
+        }
+        return 0;
 }
 
 /*
@@ -136,40 +172,14 @@ static int look_straight(const char *path, struct stat *ret_stat)
  */
 static int resolve(struct finder *f, const char *path, const char **ret, struct stat *ret_stat)
 {
-        size_t links = 0;
-        f->loose = NULL;
-        int straight = look_straight(path, ret_stat);
-        if (straight != -ELOOP) {
-                *ret = path;
-                return straight;
+        int r = look_straight(path, ret_stat);
+        for (size_t links = 0; r == -ELOOP && links < MOST_LINKS; links++) {
+                r = follow_link(f, &path);
+                if (r == 0)
+                        r = look_straight(path, ret_stat);
         }
-        for (size_t i = 1; path[1] && i <= strlen(path);) {
-                i += strcspn(path + i, "/");
-                char *prefix = arena_copy(f->arena, path, i);
-                char target[PATH_MAX];
-                if (!prefix)
-                        return error_errno(f->error, ENOMEM, stage, "no memory");
-                ssize_t n = readlink(prefix, target, sizeof target - 1);
-                if (n < 0 && errno != EINVAL)
-                        return -errno;
-                if (n >= 0) {
-                        target[n] = '\0';
-                        if (++links > MOST_LINKS)
-                                return -ELOOP;
-                        const char *kept = arena_string(f->arena, target);
-                        int r = kept ? note_link(f, prefix, kept) : -ENOMEM;
-                        path = through_link(f, prefix, target, path + i);
-                        if (r < 0 || !path)
-                                return error_errno(f->error, ENOMEM, stage, "no memory");
-                        i = 1;
-                        continue;
-                }
-                i++;
-        }
-        if (lstat(path, ret_stat) < 0)
-                return -errno;
         *ret = path;
-        return 0;
+        return r;
 }
 
 static int add_denial(struct finder *f, const char *path, const struct rule *rule)
@@ -179,9 +189,8 @@ static int add_denial(struct finder *f, const char *path, const struct rule *rul
         /* Most of what is denied by default does not exist. */
         if (lstat(path, &st) < 0 && (errno == ENOENT || errno == ENOTDIR))
                 return 0;
-        f->denial = rule;
+        f->rule = rule;
         int r = resolve(f, path, &real, &st);
-        f->denial = NULL;
         if (is_out_of_reach(r))
                 return 0;
         if (r < 0)
@@ -191,6 +200,15 @@ static int add_denial(struct finder *f, const char *path, const struct rule *rul
                 return 0;
         r = real ? add_pins(f, real, rule) : -ENOENT;
         return r < 0 ? r : add(f, kind, real, S_ISDIR(st.st_mode), rule);
+}
+
+/* How many directories deep can a pattern match, below the one that it is looked for in? */
+static size_t levels_below(const struct rule *rule)
+{
+        size_t names = 0;
+        for (const char *p = rule->path + rule_anchor_length(rule); *p; p++)
+                names += *p == '/';
+        return strstr(rule->path, "**") ? SIZE_MAX : names;
 }
 
 /* Looks for matches below one directory. Names are joined by hand, because the tree may be deep and hostile. */
@@ -220,7 +238,7 @@ static int walk(struct finder *f, const char *directory, const struct rule *rule
                         r = error_errno(f->error, ENOMEM, stage, "no memory");
                 else if (pattern_match(rule->path, path))
                         r = add_denial(f, path, rule);
-                else if (d->d_type == DT_DIR || d->d_type == DT_UNKNOWN)
+                else if (depth + 1 < levels_below(rule) && (d->d_type == DT_DIR || d->d_type == DT_UNKNOWN))
                         r = walk(f, path, rule, depth + 1);
         }
         if (r == 0 && errno)
@@ -266,6 +284,7 @@ static int find_grants(struct finder *f)
                 const char *real = rule->path;
                 if (rule->kind > RULE_PRIVATE || is_made_anyway(rule))
                         continue;
+                f->rule = rule;
                 int r = rule->kind == RULE_PRIVATE ? 0 : resolve(f, rule->path, &real, &st);
                 if (is_out_of_reach(r))
                         continue;
@@ -278,28 +297,32 @@ static int find_grants(struct finder *f)
         return 0;
 }
 
+/* Returns whether there was one. */
+static bool drop_place_of(struct places *places, const struct rule *rule)
+{
+        for (size_t i = 0; i < places->count; i++) {
+                if (places->list[i].rule == rule) {
+                        places->list[i] = places->list[--places->count];
+                        return true;
+                }
+        }
+        return false;
+}
+
 /*
  * Now that all writable places are known: a grant of the person's through a link in one of them is refused, one of our
- * own is left out.
+ * own is left out. Judged are the links that were followed; to look again would be to look at something else.
  */
 static int check_links(struct finder *f)
 {
-        size_t kept = 0;
-        for (size_t i = 0; i < f->out->count; i++) {
-                struct place p = f->out->list[i];
-                struct stat st;
-                const char *real = p.path;
-                int r = p.kind == PLACE_PRIVATE || strcmp(p.path, p.rule->path) == 0
-                                ? 0 : resolve(f, p.rule->path, &real, &st);
-                bool loose = r == 0 && real != p.path && f->loose;
-                if (loose && strcmp(p.rule->from.name, "default") != 0)
+        for (size_t i = 0; i < f->step_count; i++) {
+                const struct step *s = &f->steps[i];
+                if (writable_around(f, s->link) && drop_place_of(f->out, s->rule) &&
+                    strcmp(s->rule->from.name, "default") != 0)
                         return error_set(f->error, EPERM, stage,
                                          "%s is a symbolic link that a program in the box could have made; it leads to %s. "
-                                         "To grant that, name it", f->loose, p.path);
-                if (!loose)
-                        f->out->list[kept++] = p;
+                                         "To grant that, name it", s->link, s->target);
         }
-        f->out->count = kept;
         return 0;
 }
 
@@ -340,6 +363,34 @@ static void drop_repeats(struct places *places)
         places->count = kept;
 }
 
+/* What root.c makes of its own there hides a grant of what lies around it. */
+static bool is_made_by_root(const char *path)
+{
+        return path_is_beneath(path, "/dev") || path_is_beneath(path, "/proc");
+}
+
+/* A grant inside a grant of the same kind, with nothing else between them, says nothing new. */
+static int drop_inner(struct places *places, struct arena *a)
+{
+        size_t kept = 0, depth = 0;
+        const struct place **around = arena_alloc(a, (places->count + 1) * sizeof *around); /* those that we are in */
+        if (!around)
+                return -ENOMEM;
+        for (size_t i = 0; i < places->count; i++) {
+                struct place p = places->list[i];
+                while (depth && !path_is_beneath(p.path, around[depth - 1]->path))
+                        depth--;
+                if (depth && p.kind <= PLACE_WRITE && around[depth - 1]->kind == p.kind && !is_made_by_root(p.path))
+                        continue;
+                places->list[kept] = p;
+                if (p.kind != PLACE_PIN)
+                        around[depth++] = &places->list[kept];
+                kept++;
+        }
+        places->count = kept;
+        return 0;
+}
+
 static void mark_covers(struct places *places)
 {
         for (size_t i = 0; i < places->count; i++) {
@@ -363,6 +414,8 @@ int places_find(const struct plan *plan, struct arena *a, struct places *ret, st
         if (ret->count)
                 qsort(ret->list, ret->count, sizeof *ret->list, compare);
         drop_repeats(ret);
+        if (drop_inner(ret, a) < 0)
+                return error_errno(e, ENOMEM, stage, "no memory");
         mark_covers(ret);
         return 0;
 }

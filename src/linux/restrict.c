@@ -33,6 +33,7 @@ int restrict_self(const struct plan *plan, struct error *e)
 {
         const struct place *example = NULL;
         struct places places = { 0 };
+        struct ruleset rules = { .fd = -1 };
         size_t unheld = 0;
         if (plan->number[PLAN_NAMESPACES].number || plan->number[PLAN_LEVEL].number != LEVEL_STANDARD)
                 return error_set(e, ENOTSUP, stage, "a process can only take level standard upon itself");
@@ -51,10 +52,14 @@ int restrict_self(const struct plan *plan, struct error *e)
                 r = carve_check(plan, &places, &unheld, &example, e);
         if (r == 0 && unheld && !plan->number[PLAN_BEST_EFFORT].number)
                 r = error_set(e, ENOTSUP, stage, "%s is protected, and cannot be without namespaces", example->path);
+        if (r == 0 && plan->number[PLAN_MDWE].number)
+                r = confine_memory(e);
         if (r == 0)
                 r = confine_privileges(e);
         if (r == 0)
-                r = carve_files(plan, &places, NULL, -1, e);
+                r = carve_files(plan, &places, NULL, -1, &rules, e);
+        if (r == 0)
+                r = ruleset_enforce(&rules, e);
         if (r < 0)
                 return r;
         r = filter_install(filter_rights(plan), NULL);

@@ -46,13 +46,17 @@ enum { COVERED_NAMES = 20000 };
 
 static const char stage[] = "make the box's root";
 
+static const uint64_t sealed = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC;
+
 struct root {
         const struct plan *plan;
         struct arena *arena;
         struct error *error;
         int own;        /* the tmpfs */
         int fd;         /* the new root, while it grows */
+        const char *parent; /* whose last directory was made for */
         unsigned count; /* of directories made in `own`, for their names */
+        bool covers[2]; /* made already: of a file, of a directory */
         size_t filled;  /* names that were covered one by one */
         const struct places *places;
         bool broad;     /* everything is shown, so the new root is a clone of the old one */
@@ -78,6 +82,9 @@ static int look_up(const struct root *r, const char *path)
 
 static int make_parents(struct root *r, const char *path)
 {
+        size_t length = (size_t)(strrchr(path, '/') - path);
+        if (r->parent && strncmp(path, r->parent, length) == 0 && !r->parent[length])
+                return 0;
         for (const char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
                 char *parent = arena_copy(r->arena, path + 1, (size_t)(slash - path - 1));
                 if (!parent)
@@ -85,6 +92,7 @@ static int make_parents(struct root *r, const char *path)
                 if (mkdirat(r->fd, parent, 0755) < 0 && errno != EEXIST)
                         return -errno;
         }
+        r->parent = arena_copy(r->arena, path, length);
         return 0;
 }
 
@@ -96,8 +104,7 @@ static int make_point(struct root *r, const char *path, bool directory)
                 return e;
         if (directory)
                 return mkdirat(r->fd, path + 1, 0755) < 0 && errno != EEXIST ? -errno : 0;
-        CLEANUP_FD int fd = openat(r->fd, path + 1, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC, 0444);
-        return fd < 0 && errno != EEXIST ? -errno : 0;
+        return mknodat(r->fd, path + 1, S_IFREG | 0444, 0) < 0 && errno != EEXIST ? -errno : 0;
 }
 
 static int mount_point(struct root *r, const char *path, bool directory)
@@ -184,6 +191,25 @@ static int show_own(struct root *r, const char *path, bool directory, mode_t mod
         return e;
 }
 
+/*
+ * A mount of something empty that cannot be opened. All covers show the same file or directory: the first use makes it,
+ * mounted on itself with the attributes that its clones get.
+ */
+static int clone_cover(struct root *r, bool directory)
+{
+        const char *name = directory ? "no-directory" : "no-file";
+        if (r->covers[directory])
+                return mounts_clone(r->own, name);
+        if (directory ? mkdirat(r->own, name, 0) < 0 : mknodat(r->own, name, S_IFREG, 0) < 0)
+                return -1;
+        CLEANUP_FD int tree = mounts_clone(r->own, name);
+        if (tree < 0 || mounts_set(tree, sealed, false) < 0 ||
+            mounts_attach(tree, r->own, name) < 0)
+                return -1;
+        r->covers[directory] = true;
+        return mounts_clone(r->own, name);
+}
+
 static int show_private(struct root *r, const struct place *p)
 {
         /* What is called temp is for everybody in the box; a home is its user's. */
@@ -255,9 +281,13 @@ static int fill_directory(struct root *r, const char *path, int cover, const cha
 
 static int show_cover(struct root *r, const struct place *p)
 {
+        if (!p->holds_grants) {
+                CLEANUP_FD int cover = clone_cover(r, p->is_directory);
+                return cover < 0 ? failed(r, "cover", p->path) : move_to(r, cover, p->path, p->is_directory);
+        }
         int mount = -1;
-        int e = show_own(r, p->path, p->is_directory, p->holds_grants ? 0111 : 0, MOUNT_ATTR_NOEXEC, &mount);
-        if (e == 0 && p->holds_grants)
+        int e = show_own(r, p->path, true, 0111, MOUNT_ATTR_NOEXEC, &mount);
+        if (e == 0)
                 e = fill_cover(r, p->path, mount);
         return e < 0 ? e : seal_later(r, mount);
 }
@@ -300,8 +330,7 @@ static int show_place(struct root *r, const struct place *p)
 
 static int make_proc(struct root *r)
 {
-        CLEANUP_FD int proc = mounts_new("proc", NULL, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
-                                                               MOUNT_ATTR_NOEXEC);
+        CLEANUP_FD int proc = mounts_new("proc", NULL, sealed);
         if (proc < 0)
                 return failed(r, "mount", "/proc");
         return move_to(r, proc, "/proc", true);
@@ -311,18 +340,16 @@ static int make_proc(struct root *r)
 static int cover_proc(struct root *r)
 {
         static const char *const files[] = {
-                "/proc/keys", "/proc/key-users", /* the rest is closed to everybody but root by its modes */
-                "/proc/kcore", "/proc/timer_list", "/proc/sched_debug",
-                "/proc/latency_stats", "/proc/kpagecount", "/proc/kpageflags", "/proc/kpagecgroup", "/proc/kmsg",
-                "/proc/sysrq-trigger", "/proc/slabinfo", "/proc/vmallocinfo", "/proc/kallsyms",
+                "proc/keys", "proc/key-users", /* the rest is closed to everybody but root by its modes */
+                "proc/kcore", "proc/timer_list", "proc/sched_debug",
+                "proc/latency_stats", "proc/kpagecount", "proc/kpageflags", "proc/kpagecgroup", "proc/kmsg",
+                "proc/sysrq-trigger", "proc/slabinfo", "proc/vmallocinfo", "proc/kallsyms",
         };
-        for (size_t i = 0; i < (geteuid() == 0 ? ARRAY_SIZE(files) : 2); i++) {
-                CLEANUP_FD int there = look_up(r, files[i]);
-                if (there < 0 && errno != ENOENT)
-                        return failed(r, "look at", files[i]);
-                int e = there < 0 ? 0 : show_own(r, files[i], false, 0, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOEXEC, NULL);
-                if (e < 0)
-                        return e;
+        size_t count = geteuid() == 0 ? ARRAY_SIZE(files) : 2;
+        for (size_t i = 0; i < count; i++) {
+                CLEANUP_FD int cover = clone_cover(r, false);
+                if (cover < 0 || (mounts_attach(cover, r->fd, files[i]) < 0 && errno != ENOENT))
+                        return failed(r, "cover", files[i]);
         }
         return 0;
 }

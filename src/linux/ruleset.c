@@ -83,12 +83,12 @@ int ruleset_allow(struct ruleset *r, int fd, const char *path, enum ruleset_acce
         return 0;
 }
 
-int ruleset_enforce(struct ruleset *r)
+int ruleset_enforce(struct ruleset *r, struct error *e)
 {
-        int e = syscall(SYS_landlock_restrict_self, r->fd, 0) < 0
-                ? error_errno(r->error, errno, stage, "cannot restrict the process") : 0;
+        int done = syscall(SYS_landlock_restrict_self, r->fd, 0) < 0
+                ? error_errno(e, errno, stage, "cannot restrict the process") : 0;
         fd_close(&r->fd);
-        return e;
+        return done;
 }
 
 int ruleset_scope_signals(void)

@@ -14,7 +14,7 @@ struct ruleset {
         int fd;
         int abi;
         struct landlock_attr attr;
-        struct error *error;
+        struct error *error; /* of who puts it together */
 };
 
 enum ruleset_access {
@@ -32,7 +32,7 @@ int ruleset_begin(struct ruleset *ret, bool network, struct error *e);
 int ruleset_allow(struct ruleset *r, int fd, const char *path, enum ruleset_access access);
 
 /* The calling thread, and all that it starts, for good. Needs no_new_privs. Closes the ruleset. */
-int ruleset_enforce(struct ruleset *r);
+int ruleset_enforce(struct ruleset *r, struct error *e);
 
 /*
  * Signals of the calling process, and of all that it starts, reach only itself and what it starts. Returns 0, or -errno:

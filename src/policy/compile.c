@@ -70,6 +70,7 @@ static const struct number_row number_rows[] = {
         { PLAN_READ, KEY_READ, PLAN_READ_LISTED },
         { PLAN_WORKSPACE, KEY_WORKSPACE, PLAN_WORKSPACE_RW },
         { PLAN_AUDIT, KEY_AUDIT, 0 },
+        { PLAN_MDWE, KEY_MDWE, 0 },
         { PLAN_SNAPSHOT, KEY_SNAPSHOT, 0 },
         { PLAN_POOL_SIZE, KEY_POOL_SIZE, 2 },
         { PLAN_POOL_MAX, KEY_POOL_MAX, 8 },

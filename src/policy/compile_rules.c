@@ -158,6 +158,8 @@ struct denials {
         struct rule_index *granted;
         struct rule_candidates near; /* scratch */
         size_t patterns;
+        const struct managed_set *set; /* the last of set_name(): entries of a group stand together */
+        const char *group, *name;
 };
 
 /* Is this place inside a private directory of the box, with nothing real granted around it? */
@@ -204,11 +206,15 @@ static void add_denial(struct denials *d, struct rule rule)
         rules_add(c, d->rules, rule);
 }
 
-static const char *set_name(struct compiler *c, const struct managed_set *set, const struct managed_entry *e)
+static const char *set_name(struct denials *d, const struct managed_set *set, const struct managed_entry *e)
 {
-        const char *name = arena_format(c->arena, "%s: %s", set->name, e->group);
-        c->no_memory |= !name;
-        return name;
+        if (d->set != set || strcmp(d->group, e->group) != 0) {
+                d->set = set;
+                d->group = e->group;
+                d->name = arena_format(d->c->arena, "%s: %s", set->name, e->group);
+        }
+        d->c->no_memory |= !d->name;
+        return d->name;
 }
 
 static void add_entry(struct denials *d, enum rule_kind kind, const struct managed_set *set, const struct entry *e)
@@ -222,7 +228,7 @@ static void add_entry(struct denials *d, enum rule_kind kind, const struct manag
                 if (*text == '~' && !(c->names.home && *c->names.home))
                         return;
                 rule.path = expand_path(c->arena, &c->names, NULL, text, true, false).path;
-                rule.set = set ? set_name(c, set, e->managed) : NULL;
+                rule.set = set ? set_name(d, set, e->managed) : NULL;
                 rule.from = e->setting ? compile_source(c, e->setting->from) : compile_default();
                 c->no_memory |= !rule.path;
         } else {
@@ -266,7 +272,7 @@ static void add_below_each(struct denials *d, const char *const *roots, size_t r
         const char *below = NULL;
         if (e->managed) {
                 below = e->managed->entry + strlen(writable);
-                rule.set = set_name(c, &protected_set, e->managed);
+                rule.set = set_name(d, &protected_set, e->managed);
                 rule.from = e->setting ? compile_source(c, e->setting->from) : compile_default();
         } else {
                 struct setting from_root = *e->setting;

@@ -56,6 +56,9 @@ const struct key keys[KEY_COUNT] = {
                                    "or discarded. Needs level maximum." },
         [KEY_AUDIT] = { "security.sandbox.audit", VALUE_BOOL, .in_ceiling = true, .fallback = "false",
                         .help = "Keep a record of each session, append-only, outside the box." },
+        [KEY_MDWE] = { "security.sandbox.mdwe", VALUE_BOOL, .in_ceiling = true, .fallback = "false",
+                       .help = "Memory that was written never becomes code (Linux 6.3). Programs that compile while they "
+                               "run cannot bear it: Node, Java, LuaJIT." },
         [KEY_ALLOW_PATHS] = { "security.sandbox.allow_paths", VALUE_GRANT, .list = true, .in_ceiling = true,
                               .help = "Paths beyond the workspace: /path or /path:ro to read, /path:rw to write." },
         [KEY_RESOURCES] = { "security.sandbox.resources", VALUE_MAP, .in_ceiling = true,

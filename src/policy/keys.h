@@ -26,6 +26,7 @@ enum key_id {
         KEY_IDLE_TIMEOUT,
         KEY_SNAPSHOT,
         KEY_AUDIT,
+        KEY_MDWE,
         KEY_ALLOW_PATHS,
         KEY_RESOURCES,
         KEY_MEMORY,

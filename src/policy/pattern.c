@@ -6,13 +6,14 @@
 #include "base/text.h"
 #include "policy/caps.h"
 
+static const char special[] = "*?[\\";
+
 bool pattern_is_glob(const char *text)
 {
-        for (; *text; text++) {
-                if (*text == '\\' && text[1])
-                        text++;
-                else if (strchr("*?[", *text))
+        while (*(text += strcspn(text, special))) {
+                if (*text != '\\')
                         return true;
+                text += text[1] ? 2 : 1;
         }
         return false;
 }
@@ -124,8 +125,8 @@ char *pattern_normalise(struct arena *a, const char *text)
 char *pattern_unescape(struct arena *a, const char *text)
 {
         char *out = arena_string(a, text), *to = out;
-        if (!out)
-                return NULL;
+        if (!out || !strchr(text, '\\'))
+                return out;
         for (; *text; text++) {
                 if (*text == '\\' && text[1])
                         text++;
@@ -137,11 +138,13 @@ char *pattern_unescape(struct arena *a, const char *text)
 
 char *pattern_escape(struct arena *a, const char *path)
 {
+        if (!path[strcspn(path, special)])
+                return arena_string(a, path);
         char *out = arena_alloc(a, strlen(path) * 2 + 1), *to = out;
         if (!out)
                 return NULL;
         for (; *path; path++) {
-                if (strchr("*?[\\", *path))
+                if (strchr(special, *path))
                         *to++ = '\\';
                 *to++ = *path;
         }
@@ -286,7 +289,7 @@ int pattern_depth(const char *pattern, bool glob, const char *path)
         if (!glob)
                 return path_is_beneath(path, pattern) ? count_names(pattern) : -1;
         /* Most patterns belong to another directory: their literal start tells without matching. */
-        size_t fixed = strcspn(pattern, "*?[\\");
+        size_t fixed = strcspn(pattern, special);
         while (fixed > 0 && pattern[fixed - 1] != '/')
                 fixed--;
         if (fixed > 1 && !(strncmp(pattern, path, fixed - 1) == 0 && path[fixed - 1] == '/') &&

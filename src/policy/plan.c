@@ -19,6 +19,7 @@ const struct plan_number_row plan_numbers[PLAN_NUMBER_COUNT] = {
         [PLAN_ALLOW_FORK] = { "allow_fork", FORM_BOOL, NULL },
         [PLAN_ALLOW_NETWORK] = { "allow_network", FORM_BOOL, NULL },
         [PLAN_AUDIT] = { "audit", FORM_BOOL, NULL },
+        [PLAN_MDWE] = { "mdwe", FORM_BOOL, NULL },
         [PLAN_SNAPSHOT] = { "workspace_snapshot", FORM_BOOL, NULL },
         [PLAN_POOL_SIZE] = { "pool_size", FORM_COUNT, NULL },
         [PLAN_POOL_MAX] = { "pool_max", FORM_COUNT, NULL },

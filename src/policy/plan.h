@@ -42,6 +42,7 @@ enum plan_number {
         PLAN_ALLOW_FORK,
         PLAN_ALLOW_NETWORK,
         PLAN_AUDIT,
+        PLAN_MDWE,
         PLAN_SNAPSHOT,
         PLAN_POOL_SIZE,
         PLAN_POOL_MAX,

@@ -4,7 +4,8 @@
     run_box.py RINGWALL STATIC-TRUE [--write FOLDER] [--rounds N]
 
 1. Starting a static program that does nothing, at each level, against bubblewrap and what else is installed.
-2. A job with many files (unpack 20,000, `git status`, compile) inside a box against outside.
+2. A job with many files (unpack 20,000, `git status`, compile) inside a box against outside; in memory, because what a
+   disk takes is no property of the box and differs threefold from round to round. Unpacking alone as well.
 3. The most memory that ringwall itself had.
 
 Runs as an ordinary user: started as root it becomes one. --write leaves a table and a plot there.
@@ -25,6 +26,9 @@ from timing import milliseconds
 USER = 64123
 BARS = {'strict': 0.45, 'maximum': 0.7}
 JOB_BAR, MEMORY_BAR = 1.05, 4.0
+JOB_ROUNDS = 15
+LEVELS = ('standard', 'strict', 'maximum')
+HERE = os.path.dirname(os.path.realpath(__file__))
 
 
 def starts(ringwall, program):
@@ -33,7 +37,7 @@ def starts(ringwall, program):
     commands = {
         'bubblewrap': [*bwrap, program],
         'no sandbox': [program],
-        **{level: [ringwall, 'run', '--level', level, '--', program] for level in ('standard', 'strict', 'maximum')},
+        **{level: [ringwall, 'run', '--level', level, '--', program] for level in LEVELS},
         'firejail': ['firejail', '--quiet', '--noprofile', program],
         'srt': ['srt', program],
     }
@@ -71,27 +75,34 @@ def make_tree(folder):
         for number in range(20000):
             archive.add(f'{folder}/seed/file', f'many/{number // 200}/{number}.h')
     shutil.rmtree(f'{folder}/seed')
-    with open(f'{folder}/main.c', 'w', encoding='utf-8') as file:
-        file.write('#include <stdio.h>\n#include <stdlib.h>\nint main(void) { puts("x"); return 0; }\n')
+    shutil.copytree(next(path for path in (f'{HERE}/base', f'{HERE}/../../src/base') if os.path.exists(path)),
+                    f'{folder}/src/base')
     subprocess.run(['git', 'init', '-q'], cwd=folder, check=True)
 
 
-JOB = ('rm -rf many && tar xf many.tar && git -c safe.directory=* status --porcelain -uall | wc -l && '
-       'for i in 1 2 3 4 5 6; do gcc -O1 -o main main.c || exit 1; done')
+UNPACK = 'tar xf many.tar'
+FLAGS = r'-O2 -Isrc -D_GNU_SOURCE -DRINGWALL_HELPERS=\"\" -DRINGWALL_HELPERS_NEAR=\"\"'
+JOBS = {'unpack, `git status`, compile': f'{UNPACK} && git -c safe.directory=* status --porcelain -uall | wc -l && '
+                                         f'for file in src/base/*.c; do gcc {FLAGS} -c $file || exit 1; done',
+        'unpack only': UNPACK}
 
 
-def measure_job(ringwall, folder, rounds):
-    outside, inside = [], {level: [] for level in ('standard', 'strict', 'maximum')}
+def measure_jobs(ringwall, folder):
+    """The jobs by where they ran, outside first."""
+    commands = {}
+    for job, script in JOBS.items():
+        commands[job, 'outside'] = ['/bin/sh', '-c', script]
+        for level in LEVELS:
+            commands[job, level] = [ringwall, 'run', '-q', '--level', level, '--', '/bin/sh', '-c', script]
+    times = {name: [] for name in commands}
     os.chdir(folder)
-    for number in range(rounds + 1):
-        seconds = milliseconds(['/bin/sh', '-c', JOB])
-        if number:      # the first is to warm up
-            outside.append(seconds)
-        for level, values in inside.items():
-            seconds = milliseconds([ringwall, 'run', '-q', '--level', level, '--', '/bin/sh', '-c', JOB])
-            if number:
-                values.append(seconds)
-    return min(outside), {level: min(values) for level, values in inside.items()}
+    for number in range(JOB_ROUNDS + 1):
+        for name, command in commands.items():
+            shutil.rmtree(f'{folder}/many', ignore_errors=True)
+            elapsed = milliseconds(command)
+            if number:      # the first is to warm up
+                times[name].append(elapsed)
+    return [(*name, min(values)) for name, values in times.items()]     # what disturbs only adds
 
 
 def verdict(value, bar):
@@ -105,7 +116,7 @@ def plot(results, path):
     rows = []
     for row, name in enumerate(sorted(names, key=lambda name: results[name]['median'])):
         median, y = results[name]['median'], 34 + row * 28
-        colour = '#2b6cb0' if name in ('standard', 'strict', 'maximum') else '#a0aec0'
+        colour = '#2b6cb0' if name in LEVELS else '#a0aec0'
         label = f'ringwall, {name}' if colour == '#2b6cb0' else name
         rows.append(f'<text x="150" y="{y + 14}" text-anchor="end">{label}</text>'
                     f'<rect x="160" y="{y}" width="{median / most * 380:.0f}" height="20" fill="{colour}"/>'
@@ -128,11 +139,12 @@ def measure(arguments):
         results = in_turns(commands, arguments.rounds)
         memory = max(megabytes(arguments.ringwall, level) for level in BARS)
         print(f'{len(commands)} commands, {arguments.rounds} rounds done; now the job', file=sys.stderr)
-        os.mkdir(f'{folder}/job')
-        make_tree(f'{folder}/job')
-        outside, inside = measure_job(arguments.ringwall, f'{folder}/job', 3)
         os.chdir('/')
-    return {'starts': results, 'job': {'outside': outside, **inside}, 'memory': memory}
+    with tempfile.TemporaryDirectory(dir='/dev/shm') as folder:
+        make_tree(folder)
+        jobs = measure_jobs(arguments.ringwall, folder)
+        os.chdir('/')
+    return {'starts': results, 'jobs': jobs, 'memory': memory}
 
 
 def report(found):
@@ -142,11 +154,13 @@ def report(found):
         ratio = times['median'] / base['median']
         bar = f'≤ {BARS[name]}: {verdict(ratio, BARS[name])}' if name in BARS else ''
         lines.append(f'| {name} | {times["median"]:.2f} | {times["best"]:.2f} | {ratio:.2f} | {bar} |')
-    outside = found['job'].pop('outside')
-    lines += ['', '| 20,000 files unpacked, `git status`, six compilations | best ms | × outside | bar |', '|---|---|---|---|',
-              f'| outside | {outside:.0f} | 1.00 | |']
-    for level, best in found['job'].items():
-        lines.append(f'| {level} | {best:.0f} | {best / outside:.3f} | ≤ {JOB_BAR}: {verdict(best / outside, JOB_BAR)} |')
+    lines += ['', '| a job with 20,000 files, in memory | where | best ms | × outside | bar |', '|---|---|---|---|---|']
+    outside = {job: best for job, where, best in found['jobs'] if where == 'outside'}
+    for job, where, best in found['jobs']:
+        ratio = best / outside[job]
+        barred = job != 'unpack only' and where != 'outside'
+        bar = f'≤ {JOB_BAR}: {verdict(ratio, JOB_BAR)}' if barred else ''
+        lines.append(f'| {job} | {where} | {best:.0f} | {ratio:.3f} | {bar} |')
     lines += ['', f'Most memory of ringwall itself: {found["memory"]:.1f} MB (≤ {MEMORY_BAR:.0f}: '
                   f'{verdict(found["memory"], MEMORY_BAR)}).']
     return '\n'.join(lines) + '\n'
@@ -167,9 +181,9 @@ def main():
             return
     else:
         with tempfile.TemporaryDirectory(dir='/home', prefix='.ringwall-bench-') as home:
-            here = os.path.dirname(os.path.realpath(__file__))
-            for name in (arguments.ringwall, arguments.true, f'{here}/run_box.py', f'{here}/timing.py'):
+            for name in (arguments.ringwall, arguments.true, f'{HERE}/run_box.py', f'{HERE}/timing.py'):
                 shutil.copy(name, home)     # the clone may lie where only root can go
+            shutil.copytree(f'{HERE}/../../src/base', f'{home}/base')
             os.chmod(home, 0o755)
             os.mkdir(f'{home}/own')
             os.chown(f'{home}/own', USER, USER)

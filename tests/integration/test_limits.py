@@ -262,6 +262,15 @@ def box_of(process):
 
 
 @limited
+@pytest.mark.skipif(os.geteuid() == 0 or not has_manager(), reason='no systemd manager of a user')
+def test_the_front_lives_in_a_scope_of_the_manager(start):
+    process = start('--memory', '64M', '--', 'sh', '-c', 'echo ready; sleep 60')
+    assert process.stdout.readline() == 'ready\n'
+    place = pathlib.Path(f'/proc/{process.pid}/cgroup').read_text().strip()
+    assert re.search(rf'/ringwall-{process.pid}-[0-9a-f]{{8}}\.scope/front$', place)
+
+
+@limited
 def test_every_process_is_inside_and_sees_itself_at_the_root(start):
     process = start('--memory', '64MiB', '--processes', '9', '--cpu', '0.5', '--', 'sh', '-c',
                     'echo ready; cat /proc/self/cgroup; echo; sleep 100')

@@ -1,4 +1,5 @@
 """`ringwall run`: what a person expects of a command in a box, how it ends, and what is left of it."""
+import json
 import os
 import pathlib
 import shutil
@@ -19,11 +20,29 @@ def level(request):
 
 
 @pytest.fixture
+def has_mdwe(ringwall):
+    return json.loads(ringwall('doctor', '--json').stdout)['features']['harden.mdwe']['state'] == 'yes'
+
+
+@pytest.fixture
 def inside(ringwall, level):
     """Runs a shell command in a box: inside('echo hi') -> CompletedProcess."""
     def run(script, *flags, **options):
         return ringwall('run', '--level', level, *flags, '--', 'sh', '-c', script, **options)
     return run
+
+
+WRITABLE_CODE = 'python3 -c "import mmap; mmap.mmap(-1, 4096, prot=7); print(1)"'
+
+
+def test_written_memory_becomes_code_unless_the_plan_says_no(inside, has_mdwe):
+    assert inside(WRITABLE_CODE).stdout == '1\n'
+    result = inside(WRITABLE_CODE, '--mdwe')
+    if has_mdwe:
+        assert (result.returncode, result.stdout) == (1, '') and 'PermissionError' in result.stderr
+    else:
+        assert result.returncode == 125 and 'Linux 6.3' in result.stderr
+        assert inside(WRITABLE_CODE, '--mdwe', '--best-effort').stdout == '1\n'
 
 
 # --- what a newcomer expects to work ---
@@ -218,8 +237,8 @@ def test_time_runs_out_for_those_who_do_not_listen(ringwall, level):
     assert result.returncode == 124
 
 
-def start(build, home, workspace, level, script):
-    return subprocess.Popen([build / 'ringwall', 'run', '--level', level, '--', 'sh', '-c', script], cwd=workspace,
+def start(build, home, workspace, level, script, *before):
+    return subprocess.Popen([*before, build / 'ringwall', 'run', '--level', level, '--', 'sh', '-c', script], cwd=workspace,
                             env={'HOME': str(home), 'PATH': '/usr/bin:/bin'}, stdout=subprocess.PIPE, text=True)
 
 
@@ -230,6 +249,13 @@ def test_signals_reach_the_command(build, home, workspace, level, number):
     assert process.stdout.readline() == 'ready\n'
     process.send_signal(number)
     assert process.communicate(timeout=20)[0] == f'got {name}\n' and process.returncode == 3
+
+
+def test_an_ignored_signal_stays_ignored(build, home, workspace, level):
+    process = start(build, home, workspace, level, 'echo ready; sleep 0.3; echo alive', 'nohup')
+    assert process.stdout.readline() == 'ready\n'
+    process.send_signal(signal.SIGHUP)
+    assert process.communicate(timeout=20)[0] == 'alive\n' and process.returncode == 0
 
 
 def processes_with(mark):

@@ -384,6 +384,7 @@ def test_started_in_the_background(shell):
 def test_the_whole_pipeline_stops(shell):
     shell.type('r sh -c "echo ready >&2; sleep 1; echo done" | cat\n')
     shell.expect('ready')
+    time.sleep(0.5)     # as above
     shell.type('\x1a')
     shell.expect('Stopped.*\\$ ')
     shell.type('fg\n')
@@ -461,8 +462,20 @@ def foreground_of(shell):
     return struct.unpack('i', fcntl.ioctl(shell.master, termios.TIOCGPGRP, b'\0' * 4))[0]
 
 
+# Not a shell that starts `sleep`: between vfork and exec it is stopped in no terminal.
+TICK = """
+import time
+while True:
+    with open('ticks', 'a', encoding='ascii') as file:
+        file.write('x')
+    print('ready', flush=True)
+    time.sleep(0.05)
+"""
+
+
 def test_a_signal_to_stop_ringwall_stops_the_command(shell, workspace):
-    shell.type("r sh -c 'while :; do echo x >>ticks; echo ready; sleep 0.05; done'\n")
+    (workspace / 'tick.py').write_text(TICK)
+    shell.type('r python3 tick.py\n')
     shell.expect('ready')
     shell.wait_for_raw()
     os.kill(foreground_of(shell), signal.SIGTSTP)

@@ -43,6 +43,8 @@ static const struct {
         { "", "filesystem: {workspace: ro}", PLAN_WORKSPACE, PLAN_WORKSPACE_RO, true },
         { "", "security: {sandbox: {audit: true}}", PLAN_AUDIT, 1, true },
         { "security: {sandbox: {audit: true}}", "security: {sandbox: {audit: false}}", PLAN_AUDIT, 1, false },
+        { "", "security: {sandbox: {mdwe: true}}", PLAN_MDWE, 1, true },
+        { "security: {sandbox: {mdwe: true}}", "security: {sandbox: {mdwe: false}}", PLAN_MDWE, 1, false },
         { "security: {sandbox: {pool_size: 4}}", "security: {sandbox: {pool_size: 1}}", PLAN_POOL_SIZE, 1, true },
         { "", "security: {sandbox: {pool_max: 1}}", PLAN_POOL_MAX, 1, true },
         { "", "security: {sandbox: {pool_max: 1}}", PLAN_POOL_SIZE, 1, true },

@@ -86,6 +86,7 @@ static const struct {
         { KEY_IDLE_TIMEOUT, "security.sandbox.idle_timeout", "300", "29", "30", "86400", NULL },
         { KEY_SNAPSHOT, "security.sandbox.workspace_snapshot", "false", NULL, "true", "false", "maybe" },
         { KEY_AUDIT, "security.sandbox.audit", "false", NULL, "true", "false", "yes" },
+        { KEY_MDWE, "security.sandbox.mdwe", "false", NULL, "true", "false", "on" },
         { KEY_MODE, "mode", "accept-edits", NULL, "accept-edits", "auto", "Auto" },
         { KEY_READ, "filesystem.read", "listed", NULL, "listed", "broad", "everything" },
         { KEY_BEST_EFFORT, "best_effort", "false", NULL, "true", "false", "1" },

@@ -383,7 +383,7 @@ static void test_a_message_shows_the_line_and_a_caret(void **state)
                 "     5 |     \"é\": 1\n"
                 "       |     ^\n"
                 "       = known here: level, namespaces, pool_size, pool_max, session_timeout, idle_timeout, "
-                "workspace_snapshot, audit, allow_paths, resources\n");
+                "workspace_snapshot, audit, mdwe, allow_paths, resources\n");
 }
 
 static void test_the_caret_of_a_long_line_is_still_under_its_place(void **state)

@@ -1,22 +1,28 @@
 /*
  * Helpers; see helper.h. They are looked for relative to the file that this program was started from, so that a build
  * tree and an installation anywhere both work, and neither PATH nor the environment can name another one: beside it,
- * then in the libexec folder of the same installation. No file is examined first: exec itself says whether it is there.
+ * then in the libexec folder of the same installation, then in the one that was configured, for programs of other people
+ * that load libringwall. No file is examined first: exec itself says whether it is there.
  */
-#include "cli/helper.h"
+#include "base/helper.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/memory.h"
 
 static const char stage[] = "helper";
 
+enum { HELPER_NOT_STARTED = 125 };
+
 /* Folders to look in; a relative one begins at the program's own. */
-static const char *const folders[] = { ".", RINGWALL_HELPERS };
+static const char *const folders[] = { ".", RINGWALL_HELPERS_NEAR, RINGWALL_HELPERS };
 
 /* The real directory of this program's file, ending in a slash. */
 static int own_folder(char folder[PATH_MAX], struct error *e)
@@ -59,6 +65,44 @@ int helper_exec(const char *name, char *const *arguments, struct error *e)
                 if (errno != ENOENT && errno != ENOTDIR)
                         return error_errno(e, errno, stage, "cannot start %s", path);
         }
-        return error_set(e, ENOENT, stage, "the program %s is not installed (looked in %s and %s%s)", name, own,
-                         RINGWALL_HELPERS[0] == '/' ? "" : own, RINGWALL_HELPERS);
+        return error_set(e, ENOENT, stage, "the program %s is not installed (looked in %s, %s%s and %s)", name, own,
+                         RINGWALL_HELPERS_NEAR[0] == '/' ? "" : own, RINGWALL_HELPERS_NEAR, RINGWALL_HELPERS);
+}
+
+/* In the child. */
+static _Noreturn void become(const char *name, char *const *arguments, int output)
+{
+        struct error e = { 0 };
+        if (dup2(output, STDOUT_FILENO) < 0)
+                _exit(HELPER_NOT_STARTED);
+        (void)helper_exec(name, arguments, &e);
+        (void)fd_write_all(STDOUT_FILENO, e.text, strlen(e.text));
+        _exit(HELPER_NOT_STARTED);
+}
+
+int helper_run(const char *name, char *const *arguments, char *ret, size_t size, struct error *e)
+{
+        int ends[2], status = 0;
+        size_t used = 0;
+        if (pipe2(ends, O_CLOEXEC) < 0)
+                return error_errno(e, errno, stage, "cannot make a pipe");
+        CLEANUP_FD int ours = ends[0], theirs = ends[1];
+        pid_t pid = fork();
+        if (pid < 0)
+                return error_errno(e, errno, stage, "cannot fork");
+        if (pid == 0)
+                become(name, arguments, theirs);
+        fd_close(&theirs);
+        for (ssize_t n; used + 1 < size && ((n = read(ours, ret + used, size - 1 - used)) > 0 || (n < 0 && errno == EINTR));)
+                used += n > 0 ? (size_t)n : 0;
+        ret[used] = '\0';
+        fd_close(&ours); /* more than fits is of no use to anybody */
+        while (waitpid(pid, &status, 0) < 0)
+                if (errno != EINTR)
+                        return error_errno(e, errno, stage, "cannot wait for %s", name);
+        if (!WIFEXITED(status))
+                return error_set(e, EIO, stage, "%s ended by signal %d", name, WTERMSIG(status));
+        if (WEXITSTATUS(status) == HELPER_NOT_STARTED)
+                return error_set(e, ENOENT, stage, "%s", ret);
+        return WEXITSTATUS(status);
 }
