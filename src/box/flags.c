@@ -13,6 +13,7 @@ static const struct load_item rows[] = {
         { .flag = "--ceiling", .kind = LOAD_CEILING },
         { .flag = "--level", .kind = LOAD_FLAG, .key = KEY_LEVEL },
         { .flag = "--best-effort", .kind = LOAD_FLAG, .key = KEY_BEST_EFFORT, .value = "true" },
+        { .flag = "--mode", .kind = LOAD_FLAG, .key = KEY_MODE },
         { .flag = "--mdwe", .kind = LOAD_FLAG, .key = KEY_MDWE, .value = "true" },
         { .flag = "--workspace", .kind = LOAD_FLAG, .key = KEY_WORKDIR },
         { .flag = "--read", .kind = LOAD_FLAG, .key = KEY_READ },

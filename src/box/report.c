@@ -1,5 +1,4 @@
 /* Reports; see report.h. What an attacker controls: which calls are refused and how often, the command's exit status. */
-#include "base/clock.h"
 #include "box/report.h"
 
 #include <signal.h>
@@ -7,7 +6,9 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
+#include "base/clock.h"
 #include "linux/filter_install.h"
+#include "linux/hold.h"
 
 enum { STATUS_TIMED_OUT = 124, STATUS_FAILED = 125, STATUS_SIGNAL = 128, STATUS_KILLED = STATUS_SIGNAL + SIGKILL };
 
@@ -167,6 +168,25 @@ static json_t *number_to_json(const struct report *r, enum plan_number n)
         return json_string(words.data ? words.data : "");
 }
 
+void report_wall(const struct report *r, size_t index, struct text *out)
+{
+        struct standing s = { r->plan, r->landlock, r->cgroup };
+        if (r->started)
+                holds[index]->report(&s, out);
+}
+
+static json_t *walls_to_json(const struct report *r)
+{
+        json_t *o = json_object();
+        for (size_t i = 0; i < hold_count; i++) {
+                CLEANUP_TEXT struct text held = { 0 };
+                report_wall(r, i, &held);
+                if (held.length)
+                        json_object_set_new(o, holds[i]->name, json_string(held.data));
+        }
+        return o;
+}
+
 static json_t *enforced_to_json(const struct report *r)
 {
         static const enum plan_number shown[] = {
@@ -177,8 +197,8 @@ static json_t *enforced_to_json(const struct report *r)
         for (size_t i = 0; i < ARRAY_SIZE(shown); i++)
                 if (shown[i] < PLAN_TIMEOUT || r->plan->number[shown[i]].number) /* no limit, nothing to enforce */
                         json_object_set_new(o, plan_numbers[shown[i]].name, number_to_json(r, shown[i]));
+        json_object_set_new(o, "walls", walls_to_json(r));
         json_object_set_new(o, "landlock_abi", json_integer(r->landlock));
-        json_object_set_new(o, "seccomp", json_boolean(r->started));
         json_object_set_new(o, "file_rules", json_integer((json_int_t)r->plan->rules.count));
         return o;
 }

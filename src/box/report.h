@@ -29,6 +29,7 @@ struct report {
         char *const *command;
         bool started;
         int landlock;  /* the ABI */
+        bool cgroup;   /* the box had one of its own */
         enum report_end end;
         int number;
         struct error error;
@@ -56,6 +57,9 @@ int report_status(const struct report *r);
 
 /* One line for each kind of refusal: what was tried, the rule that refused it and its source, the flag that would allow. */
 void report_explain(const struct report *r, const char *prefix, struct text *out);
+
+/* What one wall holds, in a few words; nothing when the plan asks nothing of it. `index` is one of linux/hold.h's. */
+void report_wall(const struct report *r, size_t index, struct text *out);
 
 /* One denial, {"call", "count", "what", "rule", "source", "allow"}; NULL without memory. */
 json_t *report_denial_to_json(const struct report *r, const struct denial *d);

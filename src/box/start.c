@@ -108,6 +108,7 @@ int start_box(struct launch_request *request, struct report *r, struct running *
         if (done < 0)
                 return done;
         request->cgroup = ret->cgroup.directory >= 0 ? &ret->cgroup : NULL;
+        r->cgroup = request->cgroup != NULL;
         done = launch_box(request, &ret->box, e);
         if (done < 0)
                 cgroup_remove(&ret->cgroup);

@@ -18,6 +18,7 @@
 #include "cli/request.h"
 #include "cli/run_options.h"
 #include "cli/verbs.h"
+#include "linux/hold.h"
 #include "policy/caps.h"
 
 static const char verb[] = "run";
@@ -64,13 +65,16 @@ static int write_report(const struct report *r, int fd)
 
 static void say_what_stands(const struct report *r)
 {
-        CLEANUP_TEXT struct text level = { 0 }, spaces = { 0 };
+        CLEANUP_TEXT struct text level = { 0 };
         plan_print_number(PLAN_LEVEL, r->plan->number[PLAN_LEVEL].number, &level);
-        plan_print_number(PLAN_NAMESPACES, r->plan->number[PLAN_NAMESPACES].number, &spaces);
-        front_complain(verb, "level %s; namespaces: %s; Landlock ABI %d; %zu file rules; network: %s; %lld ms", level.data,
-                       spaces.data, r->landlock, r->plan->rules.count,
-                       r->plan->number[PLAN_ALLOW_NETWORK].number ? "as the plan says" : "none",
+        front_complain(verb, "level %s, %zu file rules, %lld ms", level.data, r->plan->rules.count,
                        (long long)(r->ended - r->began));
+        for (size_t i = 0; i < hold_count; i++) {
+                CLEANUP_TEXT struct text held = { 0 };
+                report_wall(r, i, &held);
+                if (held.length)
+                        front_complain(verb, "%s: %s", holds[i]->name, held.data);
+        }
 }
 
 /* A person hears of what went wrong; with -v of what went on; with -q of nothing but ringwall's own failures. */

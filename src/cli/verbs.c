@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/doctor_options.h"
+#include "cli/mcp_options.h"
 #include "cli/front.h"
 #include "cli/run_options.h"
 
@@ -102,6 +103,7 @@ const struct verb verbs[] = {
         { .usage = &policy_check, .run = verb_policy_check },
         { .usage = &policy_show, .run = verb_policy_show },
         { .usage = &policy_schema, .run = verb_policy_schema },
+        { .usage = &mcp_usage, .helper = "ringwall-mcp" },
         { .usage = &doctor_usage, .helper = "ringwall-doctor" },
         { .usage = &help, .run = verb_help },
         { .usage = &version, .run = verb_version },

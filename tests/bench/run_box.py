@@ -31,18 +31,48 @@ LEVELS = ('standard', 'strict', 'maximum')
 HERE = os.path.dirname(os.path.realpath(__file__))
 
 
+def make_bundle(program):
+    """A directory for crun, which has the program as its only file; None without crun."""
+    bundle = f'{os.path.dirname(program)}/bundle'
+    if not shutil.which('crun'):
+        return None
+    for name in ('proc', 'dev'):
+        os.makedirs(f'{bundle}/rootfs/{name}')
+    shutil.copy(program, f'{bundle}/rootfs/true')
+    subprocess.run(['crun', 'spec', '--rootless'], cwd=bundle, check=True)
+    with open(f'{bundle}/config.json', encoding='utf-8') as file:
+        config = json.load(file)
+    config['process'].update(terminal=False, args=['/true'], capabilities={})
+    config['mounts'] = [mount for mount in config['mounts'] if mount['destination'] in ('/proc', '/dev', '/dev/pts')]
+    config['linux'].pop('resources', None)
+    with open(f'{bundle}/config.json', 'w', encoding='utf-8') as file:
+        json.dump(config, file)
+    return bundle
+
+
+def works(name, command):
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    if result.returncode:
+        print(f'{name} is left out: {(result.stderr.strip() or "it failed").splitlines()[-1]}', file=sys.stderr)
+    return result.returncode == 0
+
+
 def starts(ringwall, program):
     """The commands to compare, by name; bubblewrap, the measure of the others, first."""
-    bwrap = ['bwrap', '--unshare-all', '--ro-bind', '/', '/', '--proc', '/proc', '--dev', '/dev', '--tmpfs', '/tmp']
     commands = {
-        'bubblewrap': [*bwrap, program],
+        'bubblewrap': ['bwrap', '--unshare-all', '--ro-bind', '/', '/', '--proc', '/proc', '--dev', '/dev', '--tmpfs', '/tmp', program],
         'no sandbox': [program],
         **{level: [ringwall, 'run', '--level', level, '--', program] for level in LEVELS},
         'firejail': ['firejail', '--quiet', '--noprofile', program],
+        'crun': ['crun', '--cgroup-manager=disabled', f'--root={os.path.dirname(program)}/crun', 'run',
+                 f'--bundle={make_bundle(program)}', 'bench'],
+        'gVisor': ['runsc', '--rootless', '--network=none', 'do', program],
         'srt': ['srt', program],
     }
-    return {name: [shutil.which(words[0]) or words[0], *words[1:]] for name, words in commands.items()
-            if shutil.which(words[0])}
+    found = {name: [shutil.which(words[0]), *words[1:]] for name, words in commands.items() if shutil.which(words[0])}
+    if 'bubblewrap' not in found:
+        sys.exit('bubblewrap is the measure; install the package bubblewrap')
+    return {name: words for name, words in found.items() if works(name, words)}
 
 
 def megabytes(ringwall, level):
@@ -133,8 +163,6 @@ def measure(arguments):
         os.chdir(folder)
         program = shutil.copy(arguments.true, f'{folder}/true')
         commands = starts(arguments.ringwall, program)
-        if 'bubblewrap' not in commands:
-            sys.exit('bubblewrap is the measure; install the package bubblewrap')
         in_turns(commands, 5)
         results = in_turns(commands, arguments.rounds)
         memory = max(megabytes(arguments.ringwall, level) for level in BARS)

@@ -60,7 +60,11 @@ def test_the_report(ringwall, workspace, level):
     ringwall('run', '--level', level, '--timeout', '1m', '--json-report', 'r.json', '--', 'sh', '-c', 'kill -9 $$')
     report = json.loads((workspace / 'r.json').read_text())
     assert report['command'] == ['sh', '-c', 'kill -9 $$'] and report['workspace'] == str(workspace)
-    assert report['enforced']['level'] == level and report['enforced']['seccomp'] and report['enforced']['timeout'] == '1m'
+    assert report['enforced']['level'] == level and report['enforced']['timeout'] == '1m'
+    walls = report['enforced']['walls']
+    assert {'net', 'harden', 'landlock', 'seccomp'} == set(walls) - {'spaces', 'limits'}
+    assert ('spaces' in walls) == (level != 'standard')
+    assert level != 'maximum' or 'net' in walls['spaces']
     assert report['end'].pop('milliseconds') >= 0
     assert report['end'] == {'how': 'signalled', 'status': 137, 'signal': 9} and report['denied'] == []
     assert stat.S_IMODE((workspace / 'r.json').stat().st_mode) == 0o600

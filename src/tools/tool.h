@@ -1,0 +1,83 @@
+/*
+ * The agent's tools: one file each, one table for all. They run inside the box, so what they can reach is what the box
+ * can; what they add is a helpful answer. Called through toolbox_call(), which checks the arguments first.
+ */
+#ifndef RINGWALL_TOOLS_TOOL_H
+#define RINGWALL_TOOLS_TOOL_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "base/text.h"
+#include "path/tracker.h"
+#include "path/workspace.h"
+
+/* What the tools of one session share. */
+struct toolbox {
+        struct workspace **workspaces; /* relative paths belong to the first */
+        size_t workspace_count;
+        struct tracker *tracker;
+        mode_t new_mode;               /* of files that are made */
+};
+
+struct tool_answer {
+        bool is_error;
+        struct text text;       /* what the agent reads */
+        json_t *structured;     /* the same for programs, as the tool's results say; NULL after an error */
+        const char *image_type; /* with it, text is not text but the image, as base64 */
+};
+
+enum tool_type { TOOL_STRING, TOOL_INTEGER, TOOL_BOOLEAN };
+
+/* A parameter, or a part of the structured result. */
+struct tool_field {
+        const char *name;
+        enum tool_type type;
+        bool required;
+        const char *help;
+        json_int_t least, most; /* of an integer parameter; both 0: any */
+};
+
+struct tool {
+        const char *name, *title, *help;
+        bool reads_only, destructive, idempotent, open_world;
+        const struct tool_field *parameters;
+        size_t parameter_count;
+        const struct tool_field *results;
+        size_t result_count;
+        void (*run)(struct toolbox *box, const json_t *arguments, struct tool_answer *answer);
+};
+
+extern const struct tool tool_read, tool_write, tool_edit;
+extern const struct tool *const tools[];
+extern const size_t tool_count;
+
+const struct tool *tool_find(const char *name);
+
+/* What a client is told of it: name, schemas, annotations. NULL without memory. */
+json_t *tool_describe(const struct tool *t);
+
+/* Checks the arguments against the table and runs it. The answer is the caller's to end with tool_answer_done(). */
+void toolbox_call(struct toolbox *box, const struct tool *t, const json_t *arguments, struct tool_answer *answer);
+void tool_answer_done(struct tool_answer *answer);
+
+/* --- for the tools themselves --- */
+
+/* Makes it an error, with this sentence alone. */
+void tool_fail(struct tool_answer *answer, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+const char *tool_string(const json_t *arguments, const char *name);
+json_int_t tool_integer(const json_t *arguments, const char *name, json_int_t fallback);
+bool tool_flag(const json_t *arguments, const char *name);
+
+/* Finds a path in one of the workspaces; false when the answer says why not. */
+bool toolbox_find(const struct toolbox *box, const char *path, struct spot *ret, struct tool_answer *answer);
+
+/* Whether a file may be overwritten: it was read, and is as it was then. False when the answer says why not. */
+bool toolbox_may_change(const struct toolbox *box, const struct spot *s, const char *verb, struct tool_answer *answer);
+
+/* "a fifo", "a socket"; what a file is when it is no regular one. */
+const char *tool_kind_of(mode_t mode);
+
+#endif

@@ -1,0 +1,202 @@
+/* What the tools have in common; see tool.h. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "tools/tool.h"
+
+const struct tool *const tools[] = { &tool_read, &tool_write, &tool_edit };
+const size_t tool_count = ARRAY_SIZE(tools);
+
+const struct tool *tool_find(const char *name)
+{
+        for (size_t i = 0; i < tool_count; i++)
+                if (strcmp(tools[i]->name, name) == 0)
+                        return tools[i];
+        return NULL;
+}
+
+/* --- what a client is told --- */
+
+static const char *type_name(enum tool_type type)
+{
+        return type == TOOL_STRING ? "string" : type == TOOL_INTEGER ? "integer" : "boolean";
+}
+
+static json_t *describe_field(const struct tool_field *f)
+{
+        json_t *o = json_pack("{s:s, s:s}", "type", type_name(f->type), "description", f->help);
+        if (o && (f->least || f->most)) {
+                json_object_set_new(o, "minimum", json_integer(f->least));
+                json_object_set_new(o, "maximum", json_integer(f->most));
+        }
+        return o;
+}
+
+static json_t *describe_fields(const struct tool_field *fields, size_t count)
+{
+        json_t *properties = json_object(), *required = json_array();
+        for (size_t i = 0; i < count; i++) {
+                json_object_set_new(properties, fields[i].name, describe_field(&fields[i]));
+                if (fields[i].required)
+                        json_array_append_new(required, json_string(fields[i].name));
+        }
+        return json_pack("{s:s, s:o, s:o, s:b}", "type", "object", "properties", properties, "required", required,
+                         "additionalProperties", 0);
+}
+
+json_t *tool_describe(const struct tool *t)
+{
+        json_t *annotations = json_pack("{s:s, s:b, s:b, s:b, s:b}", "title", t->title, "readOnlyHint", t->reads_only,
+                                        "destructiveHint", t->destructive, "idempotentHint", t->idempotent,
+                                        "openWorldHint", t->open_world);
+        return json_pack("{s:s, s:s, s:s, s:o, s:o, s:o}", "name", t->name, "title", t->title, "description", t->help,
+                         "inputSchema", describe_fields(t->parameters, t->parameter_count), "outputSchema",
+                         describe_fields(t->results, t->result_count), "annotations", annotations);
+}
+
+/* --- calling --- */
+
+void tool_answer_done(struct tool_answer *answer)
+{
+        text_done(&answer->text);
+        json_decref(answer->structured);
+        answer->structured = NULL;
+}
+
+void tool_fail(struct tool_answer *answer, const char *format, ...)
+{
+        char sentence[1024];
+        va_list args;
+        va_start(args, format);
+        (void)vsnprintf(sentence, sizeof sentence, format, args);
+        va_end(args);
+        text_drop_malformed(sentence); /* it may have been cut inside a character */
+        tool_answer_done(answer);
+        *answer = (struct tool_answer){ .is_error = true };
+        text_add(&answer->text, sentence);
+}
+
+static const struct tool_field *find_field(const struct tool *t, const char *name)
+{
+        for (size_t i = 0; i < t->parameter_count; i++)
+                if (strcmp(t->parameters[i].name, name) == 0)
+                        return &t->parameters[i];
+        return NULL;
+}
+
+static bool has_type(const json_t *value, enum tool_type type)
+{
+        switch (type) {
+        case TOOL_STRING:
+                return json_is_string(value);
+        case TOOL_INTEGER:
+                return json_is_integer(value);
+        case TOOL_BOOLEAN:
+                return json_is_boolean(value);
+        }
+        return false;
+}
+
+static bool check_argument(const struct tool *t, const char *name, const json_t *value, struct tool_answer *answer)
+{
+        const struct tool_field *f = find_field(t, name);
+        if (!f) {
+                tool_fail(answer, "%s has no parameter '%.60s'", t->name, name);
+        } else if (!has_type(value, f->type)) {
+                tool_fail(answer, "the parameter %s of %s must be %s %s", f->name, t->name,
+                          f->type == TOOL_INTEGER ? "an" : "a", type_name(f->type));
+        } else if (f->type == TOOL_INTEGER && (f->least || f->most) &&
+                   (json_integer_value(value) < f->least || json_integer_value(value) > f->most)) {
+                tool_fail(answer, "the parameter %s of %s must be from %lld to %lld", f->name, t->name, (long long)f->least,
+                          (long long)f->most);
+        } else {
+                return true;
+        }
+        return false;
+}
+
+static bool check_arguments(const struct tool *t, const json_t *arguments, struct tool_answer *answer)
+{
+        const char *name;
+        json_t *value;
+        json_object_foreach ((json_t *)(uintptr_t)arguments, name, value)
+                if (!check_argument(t, name, value, answer))
+                        return false;
+        for (size_t i = 0; i < t->parameter_count; i++) {
+                if (t->parameters[i].required && !json_object_get(arguments, t->parameters[i].name)) {
+                        tool_fail(answer, "%s needs the parameter %s", t->name, t->parameters[i].name);
+                        return false;
+                }
+        }
+        return true;
+}
+
+void toolbox_call(struct toolbox *box, const struct tool *t, const json_t *arguments, struct tool_answer *answer)
+{
+        *answer = (struct tool_answer){ 0 };
+        if (!json_is_object(arguments))
+                tool_fail(answer, "%s needs its arguments as an object", t->name);
+        else if (check_arguments(t, arguments, answer))
+                t->run(box, arguments, answer);
+        if (answer->text.failed || (!answer->is_error && !answer->structured))
+                tool_fail(answer, "%s ran out of memory", t->name);
+}
+
+/* --- for the tools --- */
+
+const char *tool_string(const json_t *arguments, const char *name)
+{
+        return json_string_value(json_object_get(arguments, name));
+}
+
+json_int_t tool_integer(const json_t *arguments, const char *name, json_int_t fallback)
+{
+        const json_t *value = json_object_get(arguments, name);
+        return value ? json_integer_value(value) : fallback;
+}
+
+bool tool_flag(const json_t *arguments, const char *name)
+{
+        return json_is_true(json_object_get(arguments, name));
+}
+
+bool toolbox_find(const struct toolbox *box, const char *path, struct spot *ret, struct tool_answer *answer)
+{
+        struct error first = { 0 }, e = { 0 };
+        for (size_t i = 0; i < box->workspace_count; i++) {
+                e = (struct error){ 0 };
+                if (workspace_find(box->workspaces[i], path, ret, &e) == 0)
+                        return true;
+                if (i == 0 || first.code == EXDEV)
+                        first = e;
+                if (e.code != EXDEV || *path != '/')
+                        break; /* it is this workspace's */
+        }
+        tool_fail(answer, "%s", first.text);
+        return false;
+}
+
+bool toolbox_may_change(const struct toolbox *box, const struct spot *s, const char *verb, struct tool_answer *answer)
+{
+        switch (tracker_ask(box->tracker, s->path, &s->st)) {
+        case TRACKED_NEVER:
+                tool_fail(answer, "refusing to %s %s: Read it first", verb, s->path);
+                return false;
+        case TRACKED_CHANGED:
+                tool_fail(answer, "refusing to %s %s: it changed since you read it: Read it again", verb, s->path);
+                return false;
+        case TRACKED_SAME:
+                break;
+        }
+        return true;
+}
+
+const char *tool_kind_of(mode_t mode)
+{
+        return S_ISDIR(mode) ? "a directory" : S_ISFIFO(mode) ? "a fifo" : S_ISSOCK(mode) ? "a socket"
+             : S_ISBLK(mode) || S_ISCHR(mode) ? "a device" : "no regular file";
+}

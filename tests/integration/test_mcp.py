@@ -1,0 +1,227 @@
+"""`ringwall mcp` over standard input and output: a client's lines, the tools in their box, and what happens when one dies."""
+import contextlib
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import time
+
+import pytest
+
+META = {'io.modelcontextprotocol/protocolVersion': '2026-07-28', 'io.modelcontextprotocol/clientCapabilities': {}}
+
+
+class Client:
+    """Speaks MCP with a server of its own: client('Read', file_path='f') -> result."""
+
+    def __init__(self, build, home, workspace, *arguments, modern=False):
+        self.process = subprocess.Popen([build / 'ringwall', 'mcp', *arguments], cwd=workspace, text=True,
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                        env={'HOME': str(home), 'PATH': '/usr/local/bin:/usr/bin:/bin'})
+        self.modern, self.last = modern, 0
+
+    def send(self, message):
+        self.process.stdin.write(json.dumps(message) + '\n')
+        self.process.stdin.flush()
+
+    def receive(self):
+        line = self.process.stdout.readline()
+        assert line, self.process.stderr.read()
+        return json.loads(line)
+
+    def ask(self, method, **params):
+        self.last += 1
+        if self.modern:
+            params['_meta'] = META
+        self.send({'jsonrpc': '2.0', 'id': self.last, 'method': method, 'params': params})
+        reply = self.receive()
+        assert reply['id'] == self.last and reply['jsonrpc'] == '2.0'
+        return reply['result'] if 'result' in reply else reply['error']
+
+    def __call__(self, tool, **arguments):
+        return self.ask('tools/call', name=tool, arguments=arguments)
+
+    def text(self, tool, **arguments):
+        result = self(tool, **arguments)
+        assert not result['isError'], result
+        return result['content'][0]['text']
+
+    def refusal(self, tool, **arguments):
+        result = self(tool, **arguments)
+        assert result['isError'], result
+        return result['content'][0]['text']
+
+    def box(self):
+        """The process that runs the tools: the one below the keeper."""
+        def children(pid):
+            return [int(word) for word in pathlib.Path(f'/proc/{pid}/task/{pid}/children').read_text().split()]
+        keeper, = children(self.process.pid)
+        worker, = children(keeper)
+        return worker
+
+
+@pytest.fixture
+def connect(build, home, workspace):
+    clients = []
+
+    def start(*arguments, modern=False):
+        clients.append(Client(build, home, workspace, *arguments, modern=modern))
+        return clients[-1]
+    yield start
+    for client in clients:
+        with contextlib.suppress(BrokenPipeError):
+            client.process.stdin.close()
+        assert client.process.wait(timeout=20) == 0 or client.process.returncode < 0, client.process.stderr.read()
+        client.process.stdout.close()
+        client.process.stderr.close()
+
+
+@pytest.fixture(params=['standard', 'strict', 'maximum'])
+def level(request):
+    return request.param
+
+
+@pytest.fixture
+def client(connect, level):
+    return connect('--level', level)
+
+
+def test_a_legacy_client_begins_with_initialize(client):
+    result = client.ask('initialize', protocolVersion='2025-11-25', capabilities={}, clientInfo={'name': 'test', 'version': '1'})
+    assert result['protocolVersion'] == '2025-11-25' and result['serverInfo']['name'] == 'ringwall'
+    client.send({'jsonrpc': '2.0', 'method': 'notifications/initialized'})
+    tools = {tool['name']: tool for tool in client.ask('tools/list')['tools']}
+    assert {'Read', 'Write', 'Edit'} <= set(tools)
+    assert tools['Read']['annotations'] == {'title': 'Read a file', 'readOnlyHint': True, 'destructiveHint': False,
+                                            'idempotentHint': True, 'openWorldHint': False}
+    assert tools['Write']['inputSchema']['required'] == ['file_path', 'content']
+
+
+def test_a_modern_client_begins_with_anything(connect, level, workspace):
+    client = connect('--level', level, modern=True)
+    (workspace / 'f').write_text('text\n')
+    assert '2026-07-28' in client.ask('server/discover')['supportedVersions']
+    result = client('Read', file_path='f')
+    assert result['resultType'] == 'complete' and result['content'][0]['text'] == '1\ttext\n'
+    assert result['structuredContent'] == {'path': str(workspace / 'f'), 'first_line': 1, 'lines': 1, 'more': False}
+
+
+def test_a_file_is_written_read_and_edited(client, workspace):
+    assert client.text('Write', file_path='dir/new.txt', content='one\ntwo\n') == f'wrote 8 bytes to {workspace}/dir/new.txt'
+    assert client.text('Edit', file_path='dir/new.txt', old_string='two', new_string='2').startswith('replaced 1 occurrence')
+    assert client.text('Read', file_path=str(workspace / 'dir/new.txt')) == '1\tone\n2\t2\n'
+    assert (workspace / 'dir/new.txt').read_text() == 'one\n2\n'
+    assert sorted(path.name for path in (workspace / 'dir').iterdir()) == ['new.txt']
+
+
+def test_the_read_gate_is_kept_between_calls(client, workspace):
+    (workspace / 'f').write_text('old')
+    assert client.refusal('Write', file_path='f', content='new') == f'refusing to overwrite {workspace}/f: Read it first'
+    client.text('Read', file_path='f')
+    (workspace / 'f').write_text('theirs')
+    assert 'it changed since you read it: Read it again' in client.refusal('Write', file_path='f', content='new')
+    assert (workspace / 'f').read_text() == 'theirs'
+
+
+def test_the_tools_are_in_the_box(client, home, workspace, tmp_path):
+    """What the workspace does not stop, the kernel does: the tool is one of the box's processes."""
+    (tmp_path / 'secret').write_text('secret')
+    (workspace / 'link').symlink_to(tmp_path / 'secret')
+    assert 'path is outside workspace root' in client.refusal('Read', file_path='link')
+    assert 'path is outside workspace root' in client.refusal('Read', file_path=str(tmp_path / 'secret'))
+    (workspace / '.git').mkdir()
+    worker = client.box()
+    status = dict(line.split(':\t', 1) for line in pathlib.Path(f'/proc/{worker}/status').read_text().splitlines() if ':\t' in line)
+    assert (status['Seccomp'], status['NoNewPrivs'], int(status['CapEff'], 16)) == ('2', '1', 0)
+    if os.geteuid() == 0:
+        assert len(list(pathlib.Path(f'/proc/{worker}/fd').iterdir())) == 5     # three streams, its socket, the workspace
+
+
+def test_a_denied_file_is_denied_by_the_kernel(connect, workspace):
+    (workspace / 'keys').mkdir()
+    (workspace / 'keys/key').write_text('key')
+    client = connect('--deny-read', 'keys', '--deny-write', 'fixed', '--level', 'strict')
+    assert 'Permission denied' in client.refusal('Read', file_path='keys/key')
+
+
+def test_a_write_that_the_plan_forbids_fails_with_its_reason(connect, workspace):
+    (workspace / 'fixed').write_text('old')
+    client = connect('--deny-write', 'fixed')
+    client.text('Read', file_path='fixed')
+    assert 'fixed' in client.refusal('Write', file_path='fixed', content='new')
+    assert (workspace / 'fixed').read_text() == 'old' and len(list(workspace.iterdir())) == 1
+
+
+def test_readonly_has_no_tool_that_writes(connect, workspace):
+    client = connect('--readonly')
+    assert [tool['name'] for tool in client.ask('tools/list')['tools']] == ['Read']
+    assert client('Write', file_path='f', content='')['code'] == -32602
+
+
+def test_calls_can_overlap_and_a_cancelled_one_is_silent(connect, workspace):
+    client = connect()
+    (workspace / 'f').write_text('x\n' * 1000)
+    for number in range(1, 41):
+        client.send({'jsonrpc': '2.0', 'id': number, 'method': 'tools/call',
+                     'params': {'name': 'Read', 'arguments': {'file_path': 'f'}}})
+    assert [client.receive()['id'] for _ in range(40)] == list(range(1, 41))
+    client.send({'jsonrpc': '2.0', 'id': 'a', 'method': 'tools/call', 'params': {'name': 'Read', 'arguments': {'file_path': 'f'}}})
+    client.send({'jsonrpc': '2.0', 'method': 'notifications/cancelled', 'params': {'requestId': 'a'}})
+    client.send({'jsonrpc': '2.0', 'id': 'b', 'method': 'ping'})
+    assert client.receive()['id'] in ('a', 'b')     # it may have been quicker than the cancelling
+
+
+@pytest.mark.parametrize('line, code', [('nonsense', -32700), ('[]', -32600), ('{"jsonrpc": "2.0", "id": 1, "method": "x"}', -32601)])
+def test_bad_lines_get_an_error_and_the_next_is_served(connect, line, code):
+    client = connect()
+    client.process.stdin.write(line + '\n')
+    client.process.stdin.flush()
+    assert client.receive()['error']['code'] == code
+    assert client.ask('ping') == {}
+    assert client.process.poll() is None
+
+
+def test_a_line_without_end_is_refused_once(connect):
+    client = connect()
+    client.process.stdin.write('x' * (25 << 20) + '\n')
+    client.process.stdin.flush()
+    assert client.receive()['error']['code'] == -32700
+    assert client.ask('tools/list')['tools']
+
+
+def test_a_worker_that_dies_is_replaced(client, workspace):
+    (workspace / 'f').write_text('text')
+    assert client.text('Read', file_path='f') == '1\ttext\n'
+    for _ in range(3):
+        os.kill(client.box(), signal.SIGKILL)
+        result = client('Read', file_path='f')
+        if result['isError']:
+            assert 'the call did not come back' in result['content'][0]['text']
+        assert client.text('Read', file_path='f') == '1\ttext\n'
+
+
+def test_nothing_is_left_when_the_client_goes(build, home, workspace):
+    client = Client(build, home, workspace)
+    client.refusal('Read', file_path='none')
+    worker = client.box()
+    client.process.stdin.close()
+    assert client.process.wait(timeout=10) == 0
+    client = Client(build, home, workspace)
+    client.refusal('Read', file_path='none')
+    other = client.box()
+    client.process.kill()
+    client.process.wait()
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline and any(os.path.exists(f'/proc/{pid}') for pid in (worker, other)):
+        time.sleep(0.02)
+    assert not os.path.exists(f'/proc/{worker}') and not os.path.exists(f'/proc/{other}')
+
+
+def test_a_mode_that_is_not_there_yet_is_refused(ringwall, workspace):
+    (workspace / 'p.yaml').write_text('mode: accept-edits\n')
+    for flags in (('--mode', 'accept-edits'), ('-p', 'p.yaml')):
+        result = ringwall('mcp', *flags)
+        assert result.returncode == 125 and 'the mode accept-edits' in result.stderr and result.stdout == ''
+    result = ringwall('mcp', '--level', 'off')
+    assert result.returncode == 125 and 'level off' in result.stderr

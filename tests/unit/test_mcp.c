@@ -1,0 +1,176 @@
+/* The protocol, message by message, in both eras. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "mcp/protocol.h"
+
+static const struct mcp plain = { 0 }, reading = { .readonly = true };
+
+/* The reply to a message with ' for ", as text; NULL when there is none. */
+static char *reply_to(const struct mcp *m, const char *message)
+{
+        struct mcp_event event;
+        char *copy = strdup(message);
+        for (char *p = copy; (p = strchr(p, '\''));)
+                *p = '"';
+        mcp_take(m, copy, strlen(copy), &event);
+        free(copy);
+        char *text = event.kind == MCP_REPLY ? json_dumps(event.reply, JSON_COMPACT) : NULL;
+        mcp_event_done(&event);
+        return text;
+}
+
+static void check_has(const struct mcp *m, const char *message, const char *expected)
+{
+        char *reply = reply_to(m, message);
+        CLEANUP_TEXT struct text wanted = { 0 };
+        for (const char *p = expected; *p; p++)
+                text_add_bytes(&wanted, *p == '\'' ? "\"" : p, 1);
+        if (!reply || !strstr(reply, wanted.data))
+                fail_msg("%s: %s\nwithout %s", message, reply ? reply : "nothing", wanted.data);
+        free(reply);
+}
+
+static void check_silent(const char *message)
+{
+        char *reply = reply_to(&plain, message);
+        if (reply)
+                fail_msg("%s: %s", message, reply);
+}
+
+static void test_initialize_answers_with_a_version_that_the_client_knows(void **state)
+{
+        (void)state;
+        static const char *const known[] = { "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05" };
+        for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
+                CLEANUP_TEXT struct text message = { 0 }, answer = { 0 };
+                text_format(&message, "{'jsonrpc':'2.0','id':1,'method':'initialize','params':{'protocolVersion':'%s'}}", known[i]);
+                text_format(&answer, "'protocolVersion':'%s'", known[i]);
+                check_has(&plain, message.data, answer.data);
+        }
+        /* Never the modern one: clients give up. */
+        check_has(&plain, "{'jsonrpc':'2.0','id':1,'method':'initialize','params':{'protocolVersion':'2026-07-28'}}",
+                  "'protocolVersion':'2025-11-25'");
+        check_has(&plain, "{'jsonrpc':'2.0','id':1,'method':'initialize','params':{}}", "-32602");
+}
+
+#define META_2026 "'_meta':{'io.modelcontextprotocol/protocolVersion':'2026-07-28','io.modelcontextprotocol/clientCapabilities':{}}"
+
+static void test_a_modern_client_needs_no_initialize(void **state)
+{
+        (void)state;
+        check_has(&plain, "{'jsonrpc':'2.0','id':1,'method':'server/discover','params':{" META_2026 "}}", "'supportedVersions':['2026-07-28',");
+        check_has(&plain, "{'jsonrpc':'2.0','id':1,'method':'server/discover','params':{" META_2026 "}}", "'resultType':'complete'");
+        check_has(&plain, "{'jsonrpc':'2.0','id':1,'method':'tools/list','params':{" META_2026 "}}", "'cacheScope':'private'");
+        check_has(&plain, "{'jsonrpc':'2.0','id':1,'method':'tools/list','params':{" META_2026 "}}", "'ttlMs':");
+        check_has(&plain, "{'jsonrpc':'2.0','id':1,'method':'initialize','params':{" META_2026 "}}", "-32601");
+        check_has(&plain, "{'jsonrpc':'2.0','id':1,'method':'server/discover'}", "-32602");
+        check_has(&plain, "{'jsonrpc':'2.0','id':1,'method':'ping','params':{'_meta':{'io.modelcontextprotocol/protocolVersion':'2026-07-28'}}}",
+                  "-32602");
+        check_has(&plain, "{'jsonrpc':'2.0','id':1,'method':'ping','params':{'_meta':{'io.modelcontextprotocol/protocolVersion':'2027-01-01',"
+                          "'io.modelcontextprotocol/clientCapabilities':{}}}}",
+                  "'code':-32022,'message':'this protocol version is not supported','data':{'supported':['2026-07-28'],'requested':'2027-01-01'}");
+}
+
+static void test_what_is_wrong_gets_its_error(void **state)
+{
+        (void)state;
+        check_has(&plain, "nonsense", "{'jsonrpc':'2.0','error':{'code':-32700");
+        check_has(&plain, "{'jsonrpc':'2.0','id':1,'id':2,'method':'ping'}", "-32700"); /* which of the two? */
+        check_has(&plain, "[]", "batches are not supported");
+        check_has(&plain, "[{'jsonrpc':'2.0','id':1,'method':'ping'}]", "-32600");
+        check_has(&plain, "{'id':1,'method':'ping'}", "-32600");
+        check_has(&plain, "{'jsonrpc':'1.0','id':1,'method':'ping'}", "-32600");
+        check_has(&plain, "{'jsonrpc':'2.0','id':null,'method':'ping'}", "{'jsonrpc':'2.0','error':{'code':-32600");
+        check_has(&plain, "{'jsonrpc':'2.0','id':1.5,'method':'ping'}", "-32600");
+        check_has(&plain, "{'jsonrpc':'2.0','id':{},'method':'ping'}", "-32600");
+        check_has(&plain, "{'jsonrpc':'2.0','id':1,'method':7}", "-32600");
+        check_has(&plain, "{'jsonrpc':'2.0','id':1,'method':'ping','params':[]}", "-32602");
+        check_has(&plain, "{'jsonrpc':'2.0','id':1,'method':'Ping'}", "-32601");
+        check_has(&plain, "{'jsonrpc':'2.0','id':1,'method':'tools/call','params':{'name':'rm'}}", "'code':-32602,'message':'there is no tool ");
+        check_has(&plain, "{'jsonrpc':'2.0','id':1,'method':'tools/call','params':{}}", "-32602");
+        check_has(&plain, "{'jsonrpc':'2.0','id':1,'method':'tools/list','params':{'cursor':'x'}}", "-32602");
+}
+
+static void test_a_notification_gets_no_answer(void **state)
+{
+        (void)state;
+        check_silent("{'jsonrpc':'2.0','method':'notifications/initialized'}");
+        check_silent("{'jsonrpc':'2.0','method':'nothing/known','params':7}");
+        check_silent("{'jsonrpc':'2.0','id':1,'result':{}}");
+        check_silent("{'jsonrpc':'2.0','id':1,'error':{'code':1,'message':'x'}}");
+        struct mcp_event event;
+        static const char cancel[] = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":\"a\"}}";
+        mcp_take(&plain, cancel, strlen(cancel), &event);
+        assert_int_equal(event.kind, MCP_CANCEL);
+        assert_string_equal(json_string_value(event.id), "a");
+        mcp_event_done(&event);
+}
+
+static void test_ids_come_back_as_they_were(void **state)
+{
+        (void)state;
+        check_has(&plain, "{'jsonrpc':'2.0','id':9007199254740993,'method':'ping'}", "'id':9007199254740993,'result':{}");
+        check_has(&plain, "{'jsonrpc':'2.0','id':'\\u00e9','method':'ping'}", "'id':'\xc3\xa9'");
+        check_has(&plain, "{'jsonrpc':'2.0','id':'','method':'ping'}", "'id':''");
+        check_has(&plain, "{'jsonrpc':'2.0','id':0,'method':'ping'}", "'id':0,");
+}
+
+static void test_readonly_offers_only_what_reads(void **state)
+{
+        (void)state;
+        static const char list[] = "{'jsonrpc':'2.0','id':1,'method':'tools/list'}";
+        char *all = reply_to(&plain, list), *some = reply_to(&reading, list);
+        assert_non_null(strstr(all, "\"name\":\"Write\""));
+        assert_null(strstr(some, "\"name\":\"Write\""));
+        assert_non_null(strstr(some, "\"name\":\"Read\""));
+        free(all);
+        free(some);
+        check_has(&reading, "{'jsonrpc':'2.0','id':1,'method':'tools/call','params':{'name':'Write'}}", "-32602");
+}
+
+static void test_a_call_and_its_answer(void **state)
+{
+        (void)state;
+        static const char text[] = "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/call\",\"params\":{\"name\":\"Read\",\"arguments\":{\"file_path\":\"x\"}}}";
+        struct mcp_event event;
+        mcp_take(&plain, text, strlen(text), &event);
+        assert_int_equal(event.kind, MCP_CALL);
+        assert_ptr_equal(event.tool, &tool_read);
+        assert_false(event.modern);
+        json_t *answer = json_pack("{s:b, s:s, s:{s:i}}", "is_error", 0, "text", "t", "structured", "lines", 1);
+        json_t *reply = mcp_result(event.id, false, answer);
+        char *dumped = json_dumps(reply, JSON_COMPACT);
+        assert_string_equal(dumped, "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"t\"}],"
+                                    "\"isError\":false,\"structuredContent\":{\"lines\":1}}}");
+        free(dumped);
+        json_decref(reply);
+        json_decref(answer);
+        reply = mcp_failure(event.id, true, "gone");
+        assert_true(json_is_true(json_object_get(json_object_get(reply, "result"), "isError")));
+        assert_string_equal(json_string_value(json_object_get(json_object_get(reply, "result"), "resultType")), "complete");
+        json_decref(reply);
+        mcp_event_done(&event);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_initialize_answers_with_a_version_that_the_client_knows),
+                cmocka_unit_test(test_a_modern_client_needs_no_initialize),
+                cmocka_unit_test(test_what_is_wrong_gets_its_error),
+                cmocka_unit_test(test_a_notification_gets_no_answer),
+                cmocka_unit_test(test_ids_come_back_as_they_were),
+                cmocka_unit_test(test_readonly_offers_only_what_reads),
+                cmocka_unit_test(test_a_call_and_its_answer),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,132 @@
+/*
+ * A program in the workspace exchanges a directory and a link that leads out, as fast as it can, while files are found and
+ * read through that name. A server that checks a path and then opens it is shown first: it is fooled. Ours must not be, in
+ * a million tries, with openat2 and without.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/fd.h"
+#include "path/workspace.h"
+
+#ifndef TRIES /* sanitizers take their time */
+#define TRIES 1000000
+#endif
+
+enum { NAIVE_TRIES = 200000 };
+
+static char base[] = "/tmp/ringwall-race-XXXXXX";
+static atomic_bool stop;
+
+static void put(const char *name, const char *content)
+{
+        CLEANUP_FD int fd = open(name, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0644);
+        assert_int_equal(fd_write_all(fd, content, strlen(content)), 0);
+}
+
+static int make_scene(void **state)
+{
+        (void)state;
+        assert_non_null(mkdtemp(base));
+        assert_int_equal(chdir(base), 0);
+        assert_int_equal(mkdir("outside", 0755) | mkdir("root", 0755) | mkdir("root/dir", 0755), 0);
+        put("outside/file", "outside");
+        put("root/dir/file", "inside");
+        return symlink("../outside", "root/link");
+}
+
+static int drop_scene(void **state)
+{
+        (void)state;
+        static const char *const names[] = { "root/dir/file", "root/link/file", "root/dir", "root/link", "root",
+                                             "outside/file", "outside" };
+        for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+                if (remove(names[i]) < 0 && errno != ENOENT && errno != ENOTDIR)
+                        perror(names[i]);
+        return chdir("/") | rmdir(base);
+}
+
+static void *exchange(void *unused)
+{
+        (void)unused;
+        while (!atomic_load(&stop))
+                (void)renameat2(AT_FDCWD, "root/dir", AT_FDCWD, "root/link", RENAME_EXCHANGE);
+        return NULL;
+}
+
+static char first_letter(int fd)
+{
+        char letter = 0;
+        return read(fd, &letter, 1) == 1 ? letter : 0;
+}
+
+/* As the public servers do it: the real path lies in the root, so it may be opened. */
+static char read_naively(const char *root)
+{
+        char real[PATH_MAX];
+        if (!realpath("root/dir/file", real) || strncmp(real, root, strlen(root)) != 0)
+                return 0;
+        CLEANUP_FD int fd = open("root/dir/file", O_RDONLY | O_CLOEXEC);
+        return fd < 0 ? 0 : first_letter(fd);
+}
+
+static char read_through(const struct workspace *w)
+{
+        CLEANUP_SPOT struct spot s = SPOT_NONE;
+        if (workspace_find(w, "dir/file", &s, NULL) < 0 || s.fd < 0)
+                return 0;
+        CLEANUP_FD int fd = spot_open(&s, O_RDONLY, NULL);
+        return fd < 0 ? 0 : first_letter(fd);
+}
+
+static void test_nothing_outside_is_read_in_a_million_tries(void **state)
+{
+        (void)state;
+        pthread_t thread;
+        char *root = realpath("root", NULL);
+        CLEANUP_WORKSPACE struct workspace *w = NULL;
+        assert_int_equal(workspace_open(root, &w, NULL), 0);
+        assert_int_equal(pthread_create(&thread, NULL, exchange, NULL), 0);
+        size_t fooled = 0, inside[2] = { 0 }, outside[2] = { 0 };
+        for (size_t i = 0; i < NAIVE_TRIES && fooled < 10; i++)
+                fooled += read_naively(root) == 'o';
+        for (int walks = 0; walks < 2; walks++) {
+                for (size_t i = 0; i < TRIES; i++) {
+                        char letter = read_through(w);
+                        inside[walks] += letter == 'i';
+                        outside[walks] += letter == 'o';
+                }
+                workspace_forget_openat2(w);
+        }
+        atomic_store(&stop, true);
+        (void)pthread_join(thread, NULL);
+        free(root);
+        print_message("a naive reader was fooled %zu times; read inside: %zu and %zu of %d\n", fooled, inside[0], inside[1],
+                      TRIES);
+        assert_true(fooled > 0);
+        assert_int_equal(outside[0], 0);
+        assert_int_equal(outside[1], 0);
+        assert_true(inside[0] > 0 && inside[1] > 0);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test_setup_teardown(test_nothing_outside_is_read_in_a_million_tries, make_scene, drop_scene),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,301 @@
+/* The tools, each through the table that a client's call goes through. */
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <limits.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/fd.h"
+#include "base/memory.h"
+#include "tools/tool.h"
+
+static struct toolbox box;
+static char root[PATH_MAX];
+
+static int make_box(void **state)
+{
+        (void)state;
+        char name[] = "/tmp/ringwall-tools-XXXXXX";
+        assert_non_null(mkdtemp(name));
+        char *real = realpath(name, NULL);
+        assert_non_null(real);
+        (void)snprintf(root, sizeof root, "%s", real);
+        free(real);
+        assert_int_equal(chdir(root), 0);
+        static struct workspace *list[1];
+        assert_int_equal(workspace_open(root, &list[0], NULL), 0);
+        box = (struct toolbox){ .workspaces = list, .workspace_count = 1, .tracker = tracker_new(), .new_mode = 0640 };
+        assert_non_null(box.tracker);
+        return 0;
+}
+
+static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *where)
+{
+        (void)st;
+        (void)kind;
+        (void)where;
+        return remove(path);
+}
+
+static int drop_box(void **state)
+{
+        (void)state;
+        workspace_free(box.workspaces[0]);
+        tracker_free(box.tracker);
+        assert_int_equal(chdir("/"), 0);
+        return nftw(root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+static void put_bytes(const char *name, const char *content, size_t length)
+{
+        CLEANUP_FD int fd = open(name, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0644);
+        assert_int_equal(fd_write_all(fd, content, length), 0);
+}
+
+static void put(const char *name, const char *content)
+{
+        put_bytes(name, content, strlen(content));
+}
+
+static void check_content(const char *name, const char *expected)
+{
+        CLEANUP_FREE char *data = NULL;
+        size_t length = 0;
+        assert_int_equal(fd_read_file(name, 1 << 20, &data, &length, NULL), 0);
+        assert_int_equal(length, strlen(expected));
+        assert_memory_equal(data, expected, length);
+}
+
+/* Calls a tool with arguments as JSON with ' for ". The answer lives until the next call. */
+static const char *call(const char *tool, const char *arguments, bool *ret_error)
+{
+        static struct tool_answer answer;
+        static char *text;
+        tool_answer_done(&answer);
+        free(text);
+        char *copy = strdup(arguments);
+        for (char *p = copy; (p = strchr(p, '\''));)
+                *p = '"';
+        json_t *parsed = json_loads(copy, 0, NULL);
+        assert_non_null(parsed);
+        toolbox_call(&box, tool_find(tool), parsed, &answer);
+        json_decref(parsed);
+        free(copy);
+        *ret_error = answer.is_error;
+        assert_int_equal(answer.is_error, answer.structured == NULL);
+        text = text_take(&answer.text);
+        return text;
+}
+
+#define GOOD(tool, arguments, expected) check(tool, arguments, false, expected)
+#define BAD(tool, arguments, expected) check(tool, arguments, true, expected)
+
+/* $ in the expected text is the root. */
+static void check(const char *tool, const char *arguments, bool error, const char *expected)
+{
+        struct text whole = { 0 };
+        bool failed = false;
+        const char *text = call(tool, arguments, &failed);
+        for (const char *p = expected; *p; p++) {
+                if (*p == '$')
+                        text_add(&whole, root);
+                else
+                        text_add_bytes(&whole, p, 1);
+        }
+        if (strcmp(text, whole.data ? whole.data : "") != 0 || failed != error)
+                fail_msg("%s %s: %s%s\ninstead of %s", tool, arguments, failed ? "error: " : "", text, whole.data);
+        text_done(&whole);
+}
+
+static void test_read_shows_lines_with_numbers(void **state)
+{
+        (void)state;
+        put("f", "one\ntwo\n\nfour");
+        GOOD("Read", "{'file_path': 'f'}", "1\tone\n2\ttwo\n3\t\n4\tfour\n");
+        GOOD("Read", "{'file_path': 'f', 'offset': 2, 'limit': 2}", "2\ttwo\n3\t\n(there is more: go on with offset 4)\n");
+        GOOD("Read", "{'file_path': 'f', 'offset': 4}", "4\tfour\n");
+        BAD("Read", "{'file_path': 'f', 'offset': 5}", "offset 5 exceeds line count 4");
+        put("e", "");
+        GOOD("Read", "{'file_path': 'e'}", "($/e is empty)");
+        put("n", "\n");
+        GOOD("Read", "{'file_path': 'n'}", "1\t\n");
+        BAD("Read", "{'file_path': 'n', 'offset': 2}", "offset 2 exceeds line count 1");
+        put("crlf", "a\r\nb\r\n");
+        GOOD("Read", "{'file_path': 'crlf'}", "1\ta\r\n2\tb\r\n");
+}
+
+static void test_read_says_what_it_cannot_show(void **state)
+{
+        (void)state;
+        assert_int_equal(mkdir("d", 0755), 0);
+        assert_int_equal(mkfifo("p", 0644), 0);
+        assert_int_equal(symlink("/etc", "out"), 0);
+        BAD("Read", "{'file_path': 'none'}", "no such file: $/none");
+        BAD("Read", "{'file_path': 'd'}", "path is a directory: $/d");
+        BAD("Read", "{'file_path': 'p'}", "$/p is a fifo and cannot be read");
+        BAD("Read", "{'file_path': '../x'}", "path is outside workspace root: ../x is not in $");
+        BAD("Read", "{'file_path': 'out/passwd'}", "path is outside workspace root: out/passwd is not in $");
+        put_bytes("b", "a\0b", 3);
+        BAD("Read", "{'file_path': 'b'}", "$/b is a binary file of 3 bytes");
+        put("latin", "caf\xe9\n");
+        GOOD("Read", "{'file_path': 'latin'}",
+             "1\tcaf\xef\xbf\xbd\n(the file is not UTF-8; bytes that are not are shown as \xef\xbf\xbd)\n");
+}
+
+static void test_read_takes_files_of_any_size(void **state)
+{
+        (void)state;
+        bool error = false;
+        CLEANUP_FD int fd = open("huge", O_CREAT | O_RDWR | O_CLOEXEC, 0644);
+        assert_int_equal(fd_write_all(fd, "first\nsecond\n", 13), 0);
+        assert_int_equal(ftruncate(fd, 10LL << 30), 0); /* 10 GiB, most of it a hole */
+        assert_non_null(strstr(call("Read", "{'file_path': 'huge', 'limit': 2}", &error), "binary"));
+        char *line = malloc(3 << 20);
+        memset(line, 'x', 3 << 20);
+        put_bytes("long", line, 3 << 20);
+        free(line);
+        const char *text = call("Read", "{'file_path': 'long'}", &error);
+        assert_false(error);
+        assert_in_range(strlen(text), 1 << 20, (1 << 20) + 100);
+        assert_non_null(strstr(text, "… (the line goes on for 2097152 bytes)"));
+        struct text many = { 0 };
+        for (int i = 0; i < 5000; i++)
+                text_add(&many, "line\n");
+        put("many", many.data);
+        text_done(&many);
+        assert_non_null(strstr(call("Read", "{'file_path': 'many'}", &error), "2000\tline\n(there is more: go on with offset 2001)\n"));
+}
+
+static void test_read_shows_images(void **state)
+{
+        (void)state;
+        static const char png[] = "\x89PNG\r\n\x1a\nrest";
+        struct tool_answer answer;
+        put_bytes("i.png", png, sizeof png - 1);
+        json_t *arguments = json_pack("{s:s}", "file_path", "i.png");
+        toolbox_call(&box, &tool_read, arguments, &answer);
+        assert_string_equal(answer.image_type, "image/png");
+        assert_string_equal(answer.text.data, "iVBORw0KGgpyZXN0");
+        tool_answer_done(&answer);
+        json_decref(arguments);
+}
+
+static void test_write_makes_files_and_their_directories(void **state)
+{
+        (void)state;
+        struct stat st;
+        GOOD("Write", "{'file_path': 'a/b/new', 'content': 'text\\n'}", "wrote 5 bytes to $/a/b/new");
+        check_content("a/b/new", "text\n");
+        assert_int_equal(stat("a/b/new", &st), 0);
+        assert_int_equal(st.st_mode & 07777, 0640);
+        GOOD("Write", "{'file_path': 'a/b/new', 'content': ''}", "wrote 0 bytes to $/a/b/new"); /* what we wrote we have seen */
+        check_content("a/b/new", "");
+        BAD("Write", "{'file_path': 'a/b', 'content': ''}", "path is a directory: $/a/b");
+        BAD("Write", "{'file_path': '../x', 'content': ''}", "path is outside workspace root: ../x is not in $");
+}
+
+static void test_nothing_is_overwritten_that_was_not_read_as_it_is(void **state)
+{
+        (void)state;
+        bool error = false;
+        put("f", "old");
+        assert_int_equal(symlink("f", "l"), 0);
+        BAD("Write", "{'file_path': 'f', 'content': 'new'}", "refusing to overwrite $/f: Read it first");
+        BAD("Edit", "{'file_path': 'l', 'old_string': 'o', 'new_string': 'n'}", "refusing to edit $/f: Read it first");
+        (void)call("Read", "{'file_path': 'l'}", &error);
+        assert_false(error);
+        put("f", "else");
+        BAD("Write", "{'file_path': 'f', 'content': 'new'}",
+            "refusing to overwrite $/f: it changed since you read it: Read it again");
+        check_content("f", "else");
+        (void)call("Read", "{'file_path': 'f'}", &error);
+        GOOD("Write", "{'file_path': 'l', 'content': 'new'}", "wrote 3 bytes to $/f");
+        check_content("f", "new");
+}
+
+static void test_edit_replaces_exactly(void **state)
+{
+        (void)state;
+        bool error = false;
+        put("f", "a b a\nno newline");
+        (void)call("Read", "{'file_path': 'f'}", &error);
+        BAD("Edit", "{'file_path': 'f', 'old_string': 'x', 'new_string': 'y'}", "old_string not found in $/f");
+        BAD("Edit", "{'file_path': 'f', 'old_string': 'a', 'new_string': 'y'}",
+            "old_string matched 2 times in $/f; add context to make it unique or set replace_all=true");
+        BAD("Edit", "{'file_path': 'f', 'old_string': '', 'new_string': 'y'}", "old_string is empty");
+        BAD("Edit", "{'file_path': 'f', 'old_string': 'a', 'new_string': 'a'}", "old_string and new_string are the same");
+        BAD("Edit", "{'file_path': 'none', 'old_string': 'a', 'new_string': 'b'}", "no such file: $/none");
+        GOOD("Edit", "{'file_path': 'f', 'old_string': 'b a', 'new_string': '$'}", "replaced 1 occurrence(s) in $/f");
+        check_content("f", "a $\nno newline");
+        GOOD("Edit", "{'file_path': 'f', 'old_string': 'n', 'new_string': '', 'replace_all': true}",
+             "replaced 3 occurrence(s) in $/f");
+        check_content("f", "a $\no ewlie");
+}
+
+static void test_edit_keeps_the_line_ends_of_the_file(void **state)
+{
+        (void)state;
+        bool error = false;
+        put("f", "one\r\ntwo\r\nthree\r\n");
+        (void)call("Read", "{'file_path': 'f'}", &error);
+        GOOD("Edit", "{'file_path': 'f', 'old_string': 'one\\ntwo', 'new_string': '1\\n2\\n2'}", "replaced 1 occurrence(s) in $/f");
+        check_content("f", "1\r\n2\r\n2\r\nthree\r\n");
+        GOOD("Edit", "{'file_path': 'f', 'old_string': 'three\\r\\n', 'new_string': '3\\n'}", "replaced 1 occurrence(s) in $/f");
+        check_content("f", "1\r\n2\r\n2\r\n3\n");
+}
+
+static void test_arguments_are_checked_by_the_table(void **state)
+{
+        (void)state;
+        BAD("Read", "{}", "Read needs the parameter file_path");
+        BAD("Read", "{'file_path': 1}", "the parameter file_path of Read must be a string");
+        BAD("Read", "{'file_path': 'f', 'offset': 'x'}", "the parameter offset of Read must be an integer");
+        BAD("Read", "{'file_path': 'f', 'offset': 0}", "the parameter offset of Read must be from 1 to 9007199254740992");
+        BAD("Read", "{'file_path': 'f', 'path': 'x'}", "Read has no parameter 'path'");
+        BAD("Read", "[]", "Read needs its arguments as an object");
+        assert_null(tool_find("read"));
+}
+
+static void test_a_client_is_told_everything(void **state)
+{
+        (void)state;
+        for (size_t i = 0; i < tool_count; i++) {
+                json_t *o = tool_describe(tools[i]);
+                assert_non_null(o);
+                static const char *const hints[] = { "readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint" };
+                for (size_t j = 0; j < ARRAY_SIZE(hints); j++)
+                        assert_true(json_is_boolean(json_object_get(json_object_get(o, "annotations"), hints[j])));
+                assert_string_equal(json_string_value(json_object_get(json_object_get(o, "inputSchema"), "type")), "object");
+                assert_string_equal(json_string_value(json_object_get(json_object_get(o, "outputSchema"), "type")), "object");
+                json_decref(o);
+        }
+}
+
+#define IN_BOX(test) cmocka_unit_test_setup_teardown(test, make_box, drop_box)
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                IN_BOX(test_read_shows_lines_with_numbers),
+                IN_BOX(test_read_says_what_it_cannot_show),
+                IN_BOX(test_read_takes_files_of_any_size),
+                IN_BOX(test_read_shows_images),
+                IN_BOX(test_write_makes_files_and_their_directories),
+                IN_BOX(test_nothing_is_overwritten_that_was_not_read_as_it_is),
+                IN_BOX(test_edit_replaces_exactly),
+                IN_BOX(test_edit_keeps_the_line_ends_of_the_file),
+                IN_BOX(test_arguments_are_checked_by_the_table),
+                IN_BOX(test_a_client_is_told_everything),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,133 @@
+/* Frames over a stream, and packets with descriptors. */
+#include <errno.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/memory.h"
+#include "wire/channel.h"
+#include "wire/wire.h"
+
+static void make_pair(struct channel *a, struct channel *b)
+{
+        int ends[2];
+        assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+        assert_int_equal(channel_open(a, ends[0]) | channel_open(b, ends[1]), 0);
+}
+
+static void test_frames_arrive_whole_and_in_order(void **state)
+{
+        (void)state;
+        static const size_t sizes[] = { 0, 1, 5, 65536, 3000000, 2 };
+        struct channel a, b;
+        make_pair(&a, &b);
+        char *data = malloc(3000000);
+        memset(data, 'x', 3000000);
+        for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
+                assert_int_equal(channel_put(&a, data, sizes[i]), 0);
+                assert_int_equal(channel_put(&b, data, sizes[i]), 0); /* both at once, and nobody waits */
+        }
+        struct channel *ends[] = { &a, &b };
+        size_t next[2] = { 0 };
+        for (int round = 0; round < 10000 && (next[0] < ARRAY_SIZE(sizes) || next[1] < ARRAY_SIZE(sizes)); round++) {
+                for (int i = 0; i < 2; i++) {
+                        const char *frame;
+                        size_t length;
+                        assert_int_equal(channel_move(ends[i]), 0);
+                        while (channel_take(ends[i], &frame, &length) == 1) {
+                                assert_int_equal(length, sizes[next[i]]);
+                                assert_memory_equal(frame, data, length);
+                                next[i]++;
+                        }
+                }
+        }
+        assert_int_equal(next[0], ARRAY_SIZE(sizes));
+        assert_int_equal(next[1], ARRAY_SIZE(sizes));
+        assert_int_equal(channel_events(&a), POLLIN);
+        channel_close(&a);
+        channel_close(&b);
+        free(data);
+}
+
+static void test_a_frame_in_single_bytes(void **state)
+{
+        (void)state;
+        int ends[2];
+        struct channel c;
+        const char *frame = NULL;
+        size_t length = 0;
+        assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+        assert_int_equal(channel_open(&c, ends[0]), 0);
+        static const char bytes[] = "\3\0\0\0abc";
+        for (size_t i = 0; i < sizeof bytes - 1; i++) {
+                assert_int_equal(channel_take(&c, &frame, &length), 0);
+                assert_int_equal(write(ends[1], &bytes[i], 1), 1);
+                assert_int_equal(channel_move(&c), 0);
+        }
+        assert_int_equal(channel_take(&c, &frame, &length), 1);
+        assert_int_equal(length, 3);
+        assert_memory_equal(frame, "abc", 3);
+        (void)close(ends[1]);
+        assert_int_equal(channel_move(&c), 0);
+        assert_true(c.ended);
+        channel_close(&c);
+}
+
+static void test_nonsense_ends_it(void **state)
+{
+        (void)state;
+        struct channel a, b;
+        const char *frame;
+        size_t length;
+        make_pair(&a, &b);
+        assert_int_equal(write(a.fd, "\xff\xff\xff\xff", 4), 4);
+        assert_int_equal(channel_move(&b), 0);
+        assert_int_equal(channel_take(&b, &frame, &length), -EPROTO);
+        assert_int_equal(channel_put(&a, "", (size_t)CHANNEL_MOST + 1), -EMSGSIZE);
+        channel_close(&b);
+        assert_int_equal(channel_put(&a, "x", 1), 0);
+        assert_int_equal(channel_move(&a), 0);
+        assert_true(a.ended);
+        channel_close(&a);
+}
+
+static void test_a_descriptor_goes_with_a_packet(void **state)
+{
+        (void)state;
+        int ends[2], pipe_ends[2], got = -1;
+        char buffer[8], letter = 0;
+        assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) | pipe(pipe_ends), 0);
+        assert_int_equal(wire_send(ends[0], "hello", 5, pipe_ends[1]), 0);
+        assert_int_equal(wire_receive(ends[1], buffer, sizeof buffer, 0, &got), 5);
+        assert_true(got >= 0);
+        assert_int_equal(write(got, "x", 1), 1);
+        assert_int_equal(read(pipe_ends[0], &letter, 1), 1);
+        (void)close(got);
+        assert_int_equal(wire_send(ends[0], "", 1, -1), 0);
+        assert_int_equal(wire_receive(ends[1], buffer, sizeof buffer, 0, &got), 1);
+        assert_int_equal(got, -1);
+        (void)close(ends[0]);
+        assert_int_equal(wire_receive(ends[1], buffer, sizeof buffer, 0, &got), 0);
+        (void)close(ends[1]);
+        (void)close(pipe_ends[0]);
+        (void)close(pipe_ends[1]);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_frames_arrive_whole_and_in_order),
+                cmocka_unit_test(test_a_frame_in_single_bytes),
+                cmocka_unit_test(test_nonsense_ends_it),
+                cmocka_unit_test(test_a_descriptor_goes_with_a_packet),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
