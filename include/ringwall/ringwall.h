@@ -13,6 +13,8 @@
 #ifndef RINGWALL_H
 #define RINGWALL_H
 
+#include <stddef.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -26,6 +28,7 @@ extern "C" {
 struct ringwall_policy;
 struct ringwall_plan;
 struct ringwall_box;
+struct ringwall_workspace;
 
 /* "0.1.0" */
 RINGWALL_PUBLIC const char *ringwall_version(void);
@@ -102,6 +105,42 @@ RINGWALL_PUBLIC void ringwall_box_free(struct ringwall_box *box);
  * in part, and should end.
  */
 RINGWALL_PUBLIC int ringwall_restrict_self(const struct ringwall_plan *plan);
+
+/*
+ * A directory that paths are found in and never lead out of, whatever they say and whatever else happens in it at the same
+ * time. `root` must be absolute and an existing directory; links in it are followed once, now.
+ */
+RINGWALL_PUBLIC int ringwall_workspace_open(const char *root, struct ringwall_workspace **ret);
+RINGWALL_PUBLIC void ringwall_workspace_free(struct ringwall_workspace *workspace);
+
+/* Absolute, without links. */
+RINGWALL_PUBLIC const char *ringwall_workspace_root(const struct ringwall_workspace *workspace);
+
+/* Why the last call failed, for a person; "" when it did not. Valid until the next. */
+RINGWALL_PUBLIC const char *ringwall_workspace_message(const struct ringwall_workspace *workspace);
+
+/*
+ * Where a path leads: relative ones start at the root, links are followed as long as they stay inside, the end may be
+ * missing. -EXDEV when it leads out. The caller frees *ret. It is a name for messages: who opens it again races with
+ * whoever changes the tree, so use the functions below.
+ */
+RINGWALL_PUBLIC int ringwall_workspace_resolve(struct ringwall_workspace *workspace, const char *path, char **ret);
+
+/*
+ * Opens what exists, with the flags of open(2), and returns the descriptor: O_PATH to look at it, O_DIRECTORY to list it.
+ * Never waits, for a fifo, say. -ESTALE when it was exchanged meanwhile.
+ */
+RINGWALL_PUBLIC int ringwall_workspace_open_file(struct ringwall_workspace *workspace, const char *path, int flags);
+
+/* Makes a file where nothing is, with missing directories, and returns a descriptor for writing. */
+RINGWALL_PUBLIC int ringwall_workspace_create(struct ringwall_workspace *workspace, const char *path, unsigned mode);
+
+/*
+ * Puts a file in place at once: whoever reads sees the old content or the new. What is there keeps its mode and owner;
+ * `mode` is a new file's. -ESTALE, and nothing changed, when somebody else wrote there at the same time.
+ */
+RINGWALL_PUBLIC int ringwall_workspace_replace(struct ringwall_workspace *workspace, const char *path, const void *data,
+                                               size_t length, unsigned mode);
 
 #ifdef __cplusplus
 }

@@ -106,7 +106,7 @@ static _Noreturn void serve(const struct launch_request *request)
         enum { PLACE = STDERR_FILENO + 1 };
         if ((request->socket != PLACE && dup2(request->socket, PLACE) < 0) || syscall(SYS_close_range, PLACE + 1U, ~0U, 0U) < 0)
                 _exit(EXIT_RINGWALL);
-        _exit(request->serve(PLACE, request->data));
+        _exit(request->serve(PLACE, request));
 }
 
 /* Returns only when it failed. */

@@ -19,9 +19,9 @@ struct launch_request {
         char *const *environment; /* all of what it gets */
         const char *directory;    /* where it starts: the workspace or below */
         const char *scratch;      /* without a mount namespace: scratch_name(); made and removed with the box */
-        int (*serve)(int socket, void *data); /* run in the command's process, behind its walls, instead of a command */
-        void *data;                           /* for it */
-        int socket;                           /* the same: the one descriptor that it gets besides the first three */
+        /* Run in the command's process, behind its walls, instead of a command; with its socket. */
+        int (*serve)(int socket, const struct launch_request *request);
+        int socket;               /* the one descriptor that it gets besides the first three */
         const int *streams;       /* three descriptors for it; NULL: the caller's own */
         unsigned terminals;       /* bit n: its descriptor n is a terminal of the box's own; see pty.c */
         bool foreground;          /* it may read from that terminal at once */

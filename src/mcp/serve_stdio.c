@@ -12,11 +12,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/json.h"
 #include "session/worker.h"
 
-enum { CALLS_AT_ONCE = 64, PIECE = 64 << 10 };
+enum { CALLS_AT_ONCE = 64, PIECE = 64 << 10, LEAVE_MS = 2000 };
 
 struct pending {
         json_int_t number; /* ours, for the worker; 0: free */
@@ -92,12 +93,17 @@ static void call(struct server *s, const struct mcp_event *event)
         *p = (struct pending){ .number = ++s->last, .id = json_incref(event->id), .modern = event->modern };
 }
 
-/* Its answer will not be told. */
+/* Its answer will not be told, and what it started ends. */
 static void cancel(struct server *s, const json_t *id)
 {
-        for (size_t i = 0; i < CALLS_AT_ONCE; i++)
-                if (s->calls[i].number && json_equal(s->calls[i].id, id))
-                        s->calls[i].unwanted = true;
+        for (size_t i = 0; i < CALLS_AT_ONCE; i++) {
+                struct pending *p = &s->calls[i];
+                if (!p->number || p->unwanted || !json_equal(p->id, id))
+                        continue;
+                p->unwanted = true;
+                if (s->worker.alive)
+                        (void)worker_cancel(&s->worker, p->number);
+        }
 }
 
 static void take_answers(struct server *s)
@@ -179,14 +185,15 @@ int serve_stdio(const struct mcp *m, const struct plan *plan, struct error *e)
 {
         struct server s = { .m = m, .plan = plan };
         int r = worker_start(&s.worker, plan, e);
-        bool said_all = false;
-        while (r == 0 && !s.broken && !s.in.failed && (!said_all || is_waiting(&s))) {
-                struct pollfd events[1 + WORKER_FDS] = { { .fd = said_all ? -1 : STDIN_FILENO, .events = POLLIN } };
+        int64_t leave = INT64_MAX; /* a client that has said all is waited for, but not for long */
+        while (r == 0 && !s.broken && !s.in.failed && (leave == INT64_MAX || (is_waiting(&s) && clock_ms() < leave))) {
+                bool listens = leave == INT64_MAX;
+                struct pollfd events[1 + WORKER_FDS] = { { .fd = listens ? STDIN_FILENO : -1, .events = POLLIN } };
                 worker_poll(&s.worker, events + 1);
-                if (poll(events, 1 + WORKER_FDS, -1) < 0 && errno != EINTR)
+                if (poll(events, 1 + WORKER_FDS, listens ? -1 : LEAVE_MS) < 0 && errno != EINTR)
                         r = error_errno(e, errno, "mcp", "cannot wait");
-                if (events[0].revents)
-                        said_all = read_input(&s);
+                if (events[0].revents && read_input(&s))
+                        leave = clock_ms() + LEAVE_MS;
                 take_answers(&s);
         }
         for (size_t i = 0; i < CALLS_AT_ONCE; i++)

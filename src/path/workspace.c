@@ -426,6 +426,17 @@ static int make_parents(struct spot *s, struct error *e)
         return 0;
 }
 
+int spot_create(struct spot *s, mode_t mode, struct error *e)
+{
+        if (s->fd >= 0)
+                return error_set(e, EEXIST, stage, "%s exists already", s->path);
+        int r = make_parents(s, e);
+        if (r < 0)
+                return r;
+        int fd = openat(s->parent, s->name, O_CREAT | O_EXCL | O_RDWR | O_NOFOLLOW | O_CLOEXEC, mode);
+        return fd < 0 ? error_errno(e, errno, stage, "cannot make %s", s->path) : fd;
+}
+
 /* Content, mode and owner; on the disk before it has a name that anybody knows. */
 static int fill(int fd, const struct spot *s, const void *data, size_t length, mode_t mode)
 {

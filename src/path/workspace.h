@@ -57,6 +57,9 @@ int workspace_find(const struct workspace *w, const char *path, struct spot *ret
  */
 int spot_open(const struct spot *s, int flags, struct error *e);
 
+/* Makes a file where nothing is, with the directories that are missing, and opens it for writing. -EEXIST otherwise. */
+int spot_create(struct spot *s, mode_t mode, struct error *e);
+
 /*
  * Puts a file with this content in place, at once and for good: who reads sees the old one or the new one, also after a
  * crash. Directories that are missing are made. What is there keeps its mode and owner, a new file gets `mode`. Fails with

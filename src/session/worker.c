@@ -18,77 +18,184 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/json.h"
 #include "policy/caps.h"
+#include "tools/shell.h"
 #include "tools/tool.h"
 
 static const char stage[] = "tools";
 
 /* --- in the box --- */
 
-static int answer_call(struct toolbox *box, const char *frame, size_t length, struct channel *c)
+enum { JOBS_AT_ONCE = 64 };
+
+/* A call that takes its time. */
+struct job {
+        json_int_t id;
+        const struct tool *tool;
+        struct shell *shell; /* NULL: free */
+};
+
+struct service {
+        struct toolbox box;
+        struct channel channel;
+        struct job jobs[JOBS_AT_ONCE];
+};
+
+static int reply(struct service *s, json_int_t id, const struct tool_answer *answer)
+{
+        CLEANUP_TEXT struct text out = { 0 };
+        CLEANUP_JSON json_t *json = json_pack("{s:I, s:b, s:s#}", "id", id, "is_error", answer->is_error, "text",
+                                              answer->text.data ? answer->text.data : "", (int)answer->text.length);
+        if (json && answer->structured)
+                json_object_set(json, "structured", answer->structured);
+        if (json && answer->image_type)
+                json_object_set_new(json, "image_type", json_string(answer->image_type));
+        int r = json ? json_write(json, &out, false) : -ENOMEM;
+        return r < 0 ? r : channel_put(&s->channel, out.data, out.length);
+}
+
+static struct job *find_job(struct service *s, json_int_t id, bool free_one)
+{
+        for (size_t i = 0; i < JOBS_AT_ONCE; i++)
+                if (free_one ? !s->jobs[i].shell : s->jobs[i].shell && s->jobs[i].id == id)
+                        return &s->jobs[i];
+        return NULL;
+}
+
+static int call_tool(struct service *s, json_int_t id, const struct tool *tool, const json_t *arguments)
+{
+        struct tool_answer answer = { 0 };
+        struct job *job = find_job(s, 0, true);
+        struct shell *shell = NULL;
+        if (tool->start && !job)
+                tool_fail(&answer, "too many commands run at once");
+        else
+                shell = toolbox_call(&s->box, tool, arguments, &answer);
+        int r = 0;
+        if (shell)
+                *job = (struct job){ id, tool, shell };
+        else
+                r = reply(s, id, &answer);
+        tool_answer_done(&answer);
+        return r;
+}
+
+/* NULL: it has been answered already. */
+static int cancel_job(struct service *s, struct job *job)
+{
+        struct tool_answer answer = { 0 };
+        if (!job)
+                return 0;
+        shell_free(job->shell);
+        job->shell = NULL;
+        tool_fail(&answer, "cancelled");
+        int r = reply(s, job->id, &answer);
+        tool_answer_done(&answer);
+        return r;
+}
+
+static int take_call(struct service *s, const char *frame, size_t length)
 {
         CLEANUP_JSON json_t *call = NULL;
-        CLEANUP_TEXT struct text out = { 0 };
-        struct tool_answer answer = { 0 };
         const char *name = NULL;
         json_int_t id = 0;
         json_t *arguments = NULL;
-        if (json_parse_bounded(frame, length, CHANNEL_MOST, JSON_DEPTH_MAX, &call, NULL, NULL, NULL) < 0 ||
-            json_unpack(call, "{s:I, s:s, s:o}", "id", &id, "tool", &name, "arguments", &arguments) < 0)
+        if (json_parse_bounded(frame, length, CHANNEL_MOST, JSON_DEPTH_MAX, &call, NULL, NULL, NULL) < 0)
                 return -EPROTO;
-        const struct tool *tool = tool_find(name);
-        if (!tool)
+        if (json_unpack(call, "{s:I}", "cancel", &id) == 0)
+                return cancel_job(s, find_job(s, id, false));
+        if (json_unpack(call, "{s:I, s:s, s:o}", "id", &id, "tool", &name, "arguments", &arguments) < 0 || !tool_find(name))
                 return -EPROTO;
-        toolbox_call(box, tool, arguments, &answer);
-        CLEANUP_JSON json_t *reply = json_pack("{s:I, s:b, s:s#}", "id", id, "is_error", answer.is_error, "text",
-                                               answer.text.data ? answer.text.data : "", (int)answer.text.length);
-        if (reply && answer.structured)
-                json_object_set(reply, "structured", answer.structured);
-        if (reply && answer.image_type)
-                json_object_set_new(reply, "image_type", json_string(answer.image_type));
-        tool_answer_done(&answer);
-        int r = reply ? json_write(reply, &out, false) : -ENOMEM;
-        return r < 0 ? r : channel_put(c, out.data, out.length);
+        return call_tool(s, id, tool_find(name), arguments);
 }
 
-static int serve_calls(struct toolbox *box, struct channel *c)
+static int step_jobs(struct service *s)
 {
         int r = 0;
-        while (r == 0 && !c->ended) {
-                struct pollfd wait = { .fd = c->fd, .events = channel_events(c) };
-                if (poll(&wait, 1, -1) < 0 && errno != EINTR)
-                        return -errno;
-                const char *frame = NULL;
-                size_t length = 0;
-                r = channel_move(c);
-                while (r == 0 && (r = channel_take(c, &frame, &length)) == 1)
-                        r = answer_call(box, frame, length, c);
-                if (r == 0)
-                        r = channel_flush(c);
+        for (size_t i = 0; i < BACKGROUND_MOST; i++)
+                if (s->box.background[i])
+                        (void)shell_step(s->box.background[i]);
+        for (size_t i = 0; r == 0 && i < JOBS_AT_ONCE; i++) {
+                struct job *job = &s->jobs[i];
+                if (!job->shell || !shell_step(job->shell))
+                        continue;
+                struct tool_answer answer;
+                toolbox_finish(job->tool, job->shell, &answer);
+                r = reply(s, job->id, &answer);
+                tool_answer_done(&answer);
+                shell_free(job->shell);
+                job->shell = NULL;
         }
         return r;
 }
 
-static int serve(int socket, void *data)
+/* Until a call comes, a command writes or ends, or the time of one is up. */
+static int wait_for_something(struct service *s)
 {
-        const struct plan *plan = data;
+        struct pollfd events[1 + (JOBS_AT_ONCE + BACKGROUND_MOST) * SHELL_FDS] = {
+                { .fd = s->channel.fd, .events = channel_events(&s->channel) },
+        };
+        nfds_t count = 1;
+        int64_t now = clock_ms(), wait = -1;
+        for (size_t i = 0; i < JOBS_AT_ONCE; i++) {
+                if (!s->jobs[i].shell)
+                        continue;
+                int64_t left = s->jobs[i].shell->deadline - now;
+                wait = wait < 0 || left < wait ? left < 0 ? 0 : left : wait;
+                shell_poll(s->jobs[i].shell, events + count);
+                count += SHELL_FDS;
+        }
+        for (size_t i = 0; i < BACKGROUND_MOST; i++) {
+                const struct shell *b = s->box.background[i];
+                if (b && !b->ended) {
+                        shell_poll(b, events + count);
+                        count += SHELL_FDS;
+                }
+        }
+        return poll(events, count, wait > 60000 ? 60000 : (int)wait) < 0 && errno != EINTR ? -errno : 0;
+}
+
+static int serve_calls(struct service *s)
+{
+        int r = 0;
+        while (r == 0 && !s->channel.ended) {
+                const char *frame = NULL;
+                size_t length = 0;
+                r = wait_for_something(s);
+                if (r == 0)
+                        r = channel_move(&s->channel);
+                while (r == 0 && (r = channel_take(&s->channel, &frame, &length)) == 1)
+                        r = take_call(s, frame, length);
+                if (r == 0)
+                        r = step_jobs(s);
+                if (r == 0)
+                        r = channel_flush(&s->channel);
+        }
+        return r;
+}
+
+static int serve(int socket, const struct launch_request *request)
+{
+        static struct service s; /* too large for a stack */
         struct workspace *workspace = NULL;
-        struct toolbox box = { .workspaces = &workspace, .workspace_count = 1, .tracker = tracker_new() };
-        struct channel c;
-        struct error e = { 0 };
         mode_t mask = umask(0);
         (void)umask(mask);
-        box.new_mode = 0666 & ~mask;
-        if (!box.tracker || channel_open(&c, socket) < 0 || workspace_open(plan->workspace, &workspace, &e) < 0)
+        environ = (char **)(uintptr_t)request->environment; /* the person's own is nobody's business here */
+        s.box = (struct toolbox){ .workspaces = &workspace, .workspace_count = 1, .tracker = tracker_new(),
+                                  .new_mode = 0666 & ~mask, .environment = request->environment };
+        if (!s.box.tracker || channel_open(&s.channel, socket) < 0 || workspace_open(request->plan->workspace, &workspace, NULL) < 0)
                 return 1;
-        return serve_calls(&box, &c) < 0;
+        return serve_calls(&s) < 0;
 }
 
 /* --- outside --- */
@@ -108,7 +215,7 @@ int worker_start(struct worker *w, const struct plan *plan, struct error *e)
         CLEANUP_FD int theirs = ends[1];
         int streams[] = { null, null, STDERR_FILENO };
         report_begin(&w->report, w->arena, plan, name);
-        struct launch_request request = { .plan = plan, .command = name, .serve = serve, .data = (void *)(uintptr_t)plan,
+        struct launch_request request = { .plan = plan, .command = name, .serve = serve,
                                           .socket = theirs, .streams = streams };
         int r = channel_open(&w->channel, ends[0]);
         if (r == 0)
@@ -143,6 +250,13 @@ int worker_call(struct worker *w, json_int_t id, const char *tool, const json_t 
         CLEANUP_JSON json_t *call = json_pack("{s:I, s:s, s:O}", "id", id, "tool", tool, "arguments", arguments);
         int r = call ? json_write(call, &out, false) : -ENOMEM;
         return r < 0 ? r : channel_put(&w->channel, out.data, out.length);
+}
+
+int worker_cancel(struct worker *w, json_int_t id)
+{
+        char text[64];
+        int n = snprintf(text, sizeof text, "{\"cancel\":%lld}", (long long)id);
+        return channel_put(&w->channel, text, (size_t)n);
 }
 
 /* What the keeper says: that it failed, or is over. */

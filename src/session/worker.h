@@ -34,6 +34,9 @@ void worker_poll(const struct worker *w, struct pollfd ret[WORKER_FDS]);
 /* Sends a call: {"id", "tool", "arguments"}. Returns 0 or -errno. */
 int worker_call(struct worker *w, json_int_t id, const char *tool, const json_t *arguments);
 
+/* Ends what was started for this call. An answer comes all the same. */
+int worker_cancel(struct worker *w, json_int_t id);
+
 /*
  * Moves what can be moved, and takes the next answer: {"id", "is_error", "text", "structured", "image_type"}. Returns 1
  * with one, which is the caller's; 0 without; -errno, with an error that says why, when the worker is gone.

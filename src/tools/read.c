@@ -37,26 +37,11 @@ struct reading {
         struct tool_answer *answer;
 };
 
-/* What is not UTF-8 becomes U+FFFD, byte by byte. */
-static void add_utf8(struct reading *r, const char *bytes, size_t length)
-{
-        while (length) {
-                size_t good = text_utf8_valid(bytes, length);
-                text_add_bytes(&r->answer->text, bytes, good);
-                if (good == length)
-                        return;
-                text_add(&r->answer->text, "\xef\xbf\xbd");
-                r->foreign = true;
-                bytes += good + 1;
-                length -= good + 1;
-        }
-}
-
 static void end_line(struct reading *r)
 {
         if (r->line >= r->first && r->line < r->behind && !r->full) {
                 text_format(&r->answer->text, "%lld\t", (long long)r->line);
-                add_utf8(r, r->partial.data ? r->partial.data : "", r->partial.length);
+                r->foreign |= tool_add_utf8(&r->answer->text, r->partial.data ? r->partial.data : "", r->partial.length);
                 if (r->length > r->partial.length)
                         text_format(&r->answer->text, "… (the line goes on for %zu bytes)", r->length - r->partial.length);
                 text_add(&r->answer->text, "\n");

@@ -13,12 +13,18 @@
 #include "path/tracker.h"
 #include "path/workspace.h"
 
+struct shell;
+
+enum { BACKGROUND_MOST = 32 };
+
 /* What the tools of one session share. */
 struct toolbox {
         struct workspace **workspaces; /* relative paths belong to the first */
         size_t workspace_count;
         struct tracker *tracker;
         mode_t new_mode;               /* of files that are made */
+        char *const *environment;      /* of commands */
+        struct shell *background[BACKGROUND_MOST]; /* commands that nobody waits for; NULL: free */
 };
 
 struct tool_answer {
@@ -46,10 +52,15 @@ struct tool {
         size_t parameter_count;
         const struct tool_field *results;
         size_t result_count;
+        /* Either it answers at once, */
         void (*run)(struct toolbox *box, const json_t *arguments, struct tool_answer *answer);
+        /* or it starts something that takes its time, and answers when that has ended. NULL: the answer says why not. */
+        struct shell *(*start)(struct toolbox *box, const json_t *arguments, struct tool_answer *answer);
+        void (*finish)(const struct shell *s, struct tool_answer *answer);
 };
 
-extern const struct tool tool_read, tool_write, tool_edit;
+extern const struct tool tool_read, tool_write, tool_edit, tool_glob, tool_grep, tool_bash, tool_bash_output,
+        tool_kill_shell;
 extern const struct tool *const tools[];
 extern const size_t tool_count;
 
@@ -58,14 +69,21 @@ const struct tool *tool_find(const char *name);
 /* What a client is told of it: name, schemas, annotations. NULL without memory. */
 json_t *tool_describe(const struct tool *t);
 
-/* Checks the arguments against the table and runs it. The answer is the caller's to end with tool_answer_done(). */
-void toolbox_call(struct toolbox *box, const struct tool *t, const json_t *arguments, struct tool_answer *answer);
+/*
+ * Checks the arguments against the table and runs it. Returns NULL when the answer is there, else what has to end first:
+ * then toolbox_finish(). The answer is the caller's to end with tool_answer_done().
+ */
+struct shell *toolbox_call(struct toolbox *box, const struct tool *t, const json_t *arguments, struct tool_answer *answer);
+void toolbox_finish(const struct tool *t, const struct shell *s, struct tool_answer *answer);
 void tool_answer_done(struct tool_answer *answer);
 
 /* --- for the tools themselves --- */
 
 /* Makes it an error, with this sentence alone. */
 void tool_fail(struct tool_answer *answer, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Adds bytes that may be anything: what is not UTF-8 becomes U+FFFD. True when something was not. */
+bool tool_add_utf8(struct text *out, const char *bytes, size_t length);
 
 const char *tool_string(const json_t *arguments, const char *name);
 json_int_t tool_integer(const json_t *arguments, const char *name, json_int_t fallback);
@@ -76,6 +94,10 @@ bool toolbox_find(const struct toolbox *box, const char *path, struct spot *ret,
 
 /* Whether a file may be overwritten: it was read, and is as it was then. False when the answer says why not. */
 bool toolbox_may_change(const struct toolbox *box, const struct spot *s, const char *verb, struct tool_answer *answer);
+
+/* Takes the command over, or ends it; the answer says which. */
+void background_add(struct toolbox *box, struct shell *s, struct tool_answer *answer);
+void background_free(struct toolbox *box);
 
 /* "a fifo", "a socket"; what a file is when it is no regular one. */
 const char *tool_kind_of(mode_t mode);

@@ -8,7 +8,9 @@
 #include "base/memory.h"
 #include "tools/tool.h"
 
-const struct tool *const tools[] = { &tool_read, &tool_write, &tool_edit };
+const struct tool *const tools[] = {
+        &tool_read, &tool_write, &tool_edit, &tool_glob, &tool_grep, &tool_bash, &tool_bash_output, &tool_kill_shell,
+};
 const size_t tool_count = ARRAY_SIZE(tools);
 
 const struct tool *tool_find(const char *name)
@@ -135,18 +137,58 @@ static bool check_arguments(const struct tool *t, const json_t *arguments, struc
         return true;
 }
 
-void toolbox_call(struct toolbox *box, const struct tool *t, const json_t *arguments, struct tool_answer *answer)
+/* An answer is UTF-8, whatever the names of files are. */
+static void complete(const struct tool *t, struct tool_answer *answer)
 {
-        *answer = (struct tool_answer){ 0 };
-        if (!json_is_object(arguments))
-                tool_fail(answer, "%s needs its arguments as an object", t->name);
-        else if (check_arguments(t, arguments, answer))
-                t->run(box, arguments, answer);
-        if (answer->text.failed || (!answer->is_error && !answer->structured))
+        struct text *text = &answer->text, clean = { 0 };
+        if (text->length && text_utf8_valid(text->data, text->length) != text->length) {
+                (void)tool_add_utf8(&clean, text->data, text->length);
+                text_done(text);
+                *text = clean;
+        }
+        if (text->failed || (!answer->is_error && !answer->structured))
                 tool_fail(answer, "%s ran out of memory", t->name);
 }
 
+struct shell *toolbox_call(struct toolbox *box, const struct tool *t, const json_t *arguments, struct tool_answer *answer)
+{
+        struct shell *started = NULL;
+        *answer = (struct tool_answer){ 0 };
+        if (!json_is_object(arguments))
+                tool_fail(answer, "%s needs its arguments as an object", t->name);
+        else if (check_arguments(t, arguments, answer) && t->start)
+                started = t->start(box, arguments, answer);
+        else if (!answer->is_error)
+                t->run(box, arguments, answer);
+        if (!started)
+                complete(t, answer);
+        return started;
+}
+
+void toolbox_finish(const struct tool *t, const struct shell *s, struct tool_answer *answer)
+{
+        *answer = (struct tool_answer){ 0 };
+        t->finish(s, answer);
+        complete(t, answer);
+}
+
 /* --- for the tools --- */
+
+bool tool_add_utf8(struct text *out, const char *bytes, size_t length)
+{
+        bool foreign = false;
+        while (length) {
+                size_t good = text_utf8_valid(bytes, length);
+                text_add_bytes(out, bytes, good);
+                if (good == length)
+                        break;
+                text_add(out, "\xef\xbf\xbd");
+                foreign = true;
+                bytes += good + 1;
+                length -= good + 1;
+        }
+        return foreign;
+}
 
 const char *tool_string(const json_t *arguments, const char *name)
 {

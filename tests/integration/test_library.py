@@ -232,3 +232,47 @@ def test_a_record_that_the_plan_asks_for_is_kept(run, more, home, workspace):
 def test_the_machine_is_asked(run, more, ringwall):
     told = json.loads(run(more, 'm').stdout)
     assert told['levels'].keys() == json.loads(ringwall('doctor', '--json').stdout)['levels'].keys()
+
+
+WORKSPACE = r'''
+#include <errno.h>
+#include <fcntl.h>
+#include <ringwall/ringwall.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int main(int argc, char **argv)
+{
+        struct ringwall_workspace *w = NULL;
+        char *path = NULL, text[16] = "";
+        if (argc < 2 || ringwall_workspace_open("relative", &w) != -EINVAL || ringwall_workspace_open(argv[1], &w) < 0)
+                return 1;
+        int fd = ringwall_workspace_create(w, "a/b", 0600);
+        if (fd < 0 || write(fd, "one", 3) != 3 || close(fd) < 0)
+                return 2;
+        printf("%d %s\n", ringwall_workspace_create(w, "a/b", 0600), ringwall_workspace_message(w));
+        printf("%d\n", ringwall_workspace_replace(w, "a/b", "three", 5, 0600));
+        fd = ringwall_workspace_open_file(w, "a/b", O_RDONLY);
+        if (fd < 0 || read(fd, text, sizeof text) != 5 || close(fd) < 0)
+                return 3;
+        printf("%d %s\n", ringwall_workspace_resolve(w, "a/../a/b", &path), text);
+        printf("%s %s\n", ringwall_workspace_root(w), path);
+        free(path);
+        printf("%d %s\n", ringwall_workspace_open_file(w, "out/passwd", O_RDONLY), ringwall_workspace_message(w));
+        printf("%d\n", ringwall_workspace_open_file(w, "new", O_RDWR | O_CREAT));
+        ringwall_workspace_free(w);
+        return 0;
+}
+'''
+
+
+def test_a_workspace_without_a_box(run, compiled, workspace):
+    (workspace / 'out').symlink_to('/etc')
+    result = run(compiled(WORKSPACE), workspace)
+    assert result.returncode == 0
+    assert result.stdout.splitlines() == [
+        f'-17 {workspace}/a/b exists already', '0', '0 three', f'{workspace} {workspace}/a/b',
+        f'-18 path is outside workspace root: out/passwd is not in {workspace}', '-22']
+    assert sorted(path.name for path in workspace.iterdir()) == ['a', 'out']

@@ -92,7 +92,7 @@ def test_a_legacy_client_begins_with_initialize(client):
     assert result['protocolVersion'] == '2025-11-25' and result['serverInfo']['name'] == 'ringwall'
     client.send({'jsonrpc': '2.0', 'method': 'notifications/initialized'})
     tools = {tool['name']: tool for tool in client.ask('tools/list')['tools']}
-    assert {'Read', 'Write', 'Edit'} <= set(tools)
+    assert list(tools) == ['Read', 'Write', 'Edit', 'Glob', 'Grep', 'Bash', 'BashOutput', 'KillShell']
     assert tools['Read']['annotations'] == {'title': 'Read a file', 'readOnlyHint': True, 'destructiveHint': False,
                                             'idempotentHint': True, 'openWorldHint': False}
     assert tools['Write']['inputSchema']['required'] == ['file_path', 'content']
@@ -155,8 +155,68 @@ def test_a_write_that_the_plan_forbids_fails_with_its_reason(connect, workspace)
 
 def test_readonly_has_no_tool_that_writes(connect, workspace):
     client = connect('--readonly')
-    assert [tool['name'] for tool in client.ask('tools/list')['tools']] == ['Read']
+    assert [tool['name'] for tool in client.ask('tools/list')['tools']] == ['Read', 'Glob', 'Grep']
     assert client('Write', file_path='f', content='')['code'] == -32602
+
+
+def test_files_are_found_and_searched(client, workspace):
+    (workspace / 'src').mkdir()
+    (workspace / 'src/main.c').write_text('int main(void)\n{\n}\n')
+    assert client.text('Glob', pattern='**/*.c') == f'{workspace}/src/main.c\n'
+    assert client.text('Grep', pattern=r'main\(', output_mode='content') == f'{workspace}/src/main.c:1:int main(void)\n'
+    assert client('Grep', pattern='nothing')['structuredContent'] == {'files': 0, 'matches': 0, 'more': False}
+
+
+def test_a_command_runs_in_the_same_box(client, home, workspace):
+    (home / 'secret').write_text('secret')
+    result = client('Bash', command=f'echo $PWD; id -u; cat {home}/secret || touch made; exit 3', description='look around')
+    text = result['content'][0]['text']
+    assert not result['isError'] and text.startswith(f'{workspace}\n{os.geteuid()}\n') and text.endswith('\nexit: 3')
+    assert 'secret\n' not in text and (workspace / 'made').exists()
+    assert result['structuredContent']['exit_code'] == 3
+    assert client.text('Bash', command='sleep 60', timeout=1) == 'bash: timed out after 1s\nexit: 124'
+
+
+def test_a_command_gets_the_plans_environment(build, home, workspace):
+    client = Client(build, home, workspace, '--env', 'SHOWN=yes')
+    text = client.text('Bash', command='env | sort')
+    assert 'SHOWN=yes\n' in text and f'HOME={home}\n' in text
+    assert set(line.split('=')[0] for line in text.splitlines()[:-1]) <= {
+        'HOME', 'PATH', 'LANG', 'TERM', 'USER', 'TMPDIR', 'SHOWN', 'PWD', 'SHLVL', '_', 'OLDPWD'}
+    client.process.stdin.close()
+    assert client.process.wait(timeout=10) == 0
+
+
+def test_a_command_does_not_keep_the_others_waiting(client, workspace):
+    (workspace / 'f').write_text('x')
+    client.send({'jsonrpc': '2.0', 'id': 'slow', 'method': 'tools/call', 'params': {'name': 'Bash', 'arguments': {'command': 'sleep 0.5; echo done'}}})
+    began = time.monotonic()
+    assert client.text('Read', file_path='f') == '1\tx\n' and time.monotonic() - began < 0.4
+    reply = client.receive()
+    assert reply['id'] == 'slow' and reply['result']['content'][0]['text'] == 'done\nexit: 0'
+
+
+def test_cancelling_ends_what_was_started(client, workspace):
+    client.send({'jsonrpc': '2.0', 'id': 'a', 'method': 'tools/call', 'params': {'name': 'Bash', 'arguments': {
+        'command': 'touch started; sleep 3.1417; touch survived'}}})
+    deadline = time.monotonic() + 10
+    while not (workspace / 'started').exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    client.send({'jsonrpc': '2.0', 'method': 'notifications/cancelled', 'params': {'requestId': 'a'}})
+    assert client.text('Bash', command='pgrep -fx "sleep 3.1417" || echo none') == 'none\nexit: 0'
+    assert client.ask('ping') == {} and not (workspace / 'survived').exists()
+
+
+def test_a_command_in_the_background(client):
+    handle = client('Bash', command='echo one; sleep 0.3; echo two; sleep 60', run_in_background=True)['structuredContent']['shell_id']
+    seen, deadline = '', time.monotonic() + 10
+    while 'two' not in seen and time.monotonic() < deadline:
+        seen += client.text('BashOutput', shell_id=handle).removeprefix('status: running\n')
+        time.sleep(0.05)
+    assert seen == 'one\ntwo\n'
+    assert client.text('BashOutput', shell_id=handle, all=True) == 'status: running\none\ntwo\n'
+    assert client.text('KillShell', shell_id=handle) == 'killed'
+    assert client.refusal('BashOutput', shell_id=handle) == f'unknown shell_id: {handle}'
 
 
 def test_calls_can_overlap_and_a_cancelled_one_is_silent(connect, workspace):

@@ -17,6 +17,8 @@
 
 #include "base/fd.h"
 #include "base/memory.h"
+#include "tools/ignore.h"
+#include "tools/shell.h"
 #include "tools/tool.h"
 
 static struct toolbox box;
@@ -88,7 +90,7 @@ static const char *call(const char *tool, const char *arguments, bool *ret_error
                 *p = '"';
         json_t *parsed = json_loads(copy, 0, NULL);
         assert_non_null(parsed);
-        toolbox_call(&box, tool_find(tool), parsed, &answer);
+        assert_null(toolbox_call(&box, tool_find(tool), parsed, &answer));
         json_decref(parsed);
         free(copy);
         *ret_error = answer.is_error;
@@ -183,7 +185,7 @@ static void test_read_shows_images(void **state)
         struct tool_answer answer;
         put_bytes("i.png", png, sizeof png - 1);
         json_t *arguments = json_pack("{s:s}", "file_path", "i.png");
-        toolbox_call(&box, &tool_read, arguments, &answer);
+        assert_null(toolbox_call(&box, &tool_read, arguments, &answer));
         assert_string_equal(answer.image_type, "image/png");
         assert_string_equal(answer.text.data, "iVBORw0KGgpyZXN0");
         tool_answer_done(&answer);
@@ -254,6 +256,219 @@ static void test_edit_keeps_the_line_ends_of_the_file(void **state)
         check_content("f", "1\r\n2\r\n2\r\n3\n");
 }
 
+static void test_glob_patterns(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *pattern, *path;
+                bool matches;
+        } rows[] = {
+                { "*.c", "a.c", true },          { "*.c", "d/a.c", false },        { "d/*.c", "d/a.c", true },
+                { "**/*.c", "a.c", true },       { "**/*.c", "d/e/a.c", true },    { "d/**", "d/e/f", true },
+                { "d/**", "d", false },          { "d/**", "e/f", false },         { "**", "a/b", true },
+                { "a/**/b", "a/b", true },       { "a/**/b", "a/x/y/b", true },    { "a/**/b", "a/x/y/c", false },
+                { "a/**/b/**/c", "a/b/b/x/c", true }, { "**/x/**", "a/x/b", true }, { "?[ab].c", "xa.c", true },
+                { "?[ab].c", "xc.c", false },    { "a", "a/b", false },            { "a/b", "a", false },
+                { "**/a/**/a/**/a/**/a/**/b", "a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/c", false },
+        };
+        for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+                if (glob_matches(rows[i].pattern, rows[i].path) != rows[i].matches)
+                        fail_msg("%s and %s", rows[i].pattern, rows[i].path);
+}
+
+static void put_at(const char *name, const char *content, time_t when)
+{
+        const struct timespec times[] = { { when, 0 }, { when, 0 } };
+        put(name, content);
+        assert_int_equal(utimensat(AT_FDCWD, name, times, 0), 0);
+}
+
+static void test_glob_finds_the_newest_first(void **state)
+{
+        (void)state;
+        assert_int_equal(mkdir("d", 0755) | mkdir("d/e", 0755) | mkdir("out", 0755) | mkdir(".git", 0755), 0);
+        put_at("a.c", "", 100);
+        put_at("d/b.c", "", 300);
+        put_at("d/e/c.c", "", 200);
+        put_at("d/e/d.c", "", 200);
+        put_at("d/x.h", "", 500);
+        put_at("out/gen.c", "", 900);
+        put_at(".git/hook.c", "", 900);
+        put_at("new\nline.c", "", 50);
+        assert_int_equal(symlink("..", "d/loop"), 0);
+        put_at(".gitignore", "# generated\n/out/\n", 1);
+        GOOD("Glob", "{'pattern': '*.c'}", "$/d/b.c\n$/d/e/c.c\n$/d/e/d.c\n$/a.c\n$/new\\x0aline.c\n");
+        GOOD("Glob", "{'pattern': 'd/**/*.c', 'limit': 2}", "$/d/b.c\n$/d/e/c.c\n(1 more match; narrow the pattern or raise the limit)\n");
+        GOOD("Glob", "{'pattern': '*.c', 'path': 'd/e'}", "$/d/e/c.c\n$/d/e/d.c\n");
+        GOOD("Glob", "{'pattern': 'gen.*', 'ignored': true}", "$/out/gen.c\n");
+        GOOD("Glob", "{'pattern': 'gen.*'}", "no file matches");
+        BAD("Glob", "{'pattern': '*', 'path': 'a.c'}", "$/a.c is not a directory");
+        BAD("Glob", "{'pattern': '*', 'path': 'none'}", "no such directory: $/none");
+        BAD("Glob", "{'pattern': '*', 'path': '/etc'}", "path is outside workspace root: /etc is not in $");
+}
+
+static void test_gitignore_rules(void **state)
+{
+        (void)state;
+        assert_int_equal(mkdir("sub", 0755) | mkdir("sub/deep", 0755) | mkdir("logs", 0755), 0);
+        static const char *const names[] = { "keep.log", "x.log", "sub/x.log", "sub/keep.tmp", "sub/deep/only", "only", "logs/a",
+                                             "sub/#odd", "sub/deep/local" };
+        for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+                put_at(names[i], "", 100 + (time_t)i);
+        put_at(".gitignore", "*.log\n!keep.log\n*.tmp\r\n/only\nlogs/\n\\#odd\n\n   \n", 1);
+        put_at("sub/.gitignore", "!keep.tmp\ndeep/local\n", 1);
+        GOOD("Glob", "{'pattern': '[!.]*'}", "$/sub/deep/only\n$/sub/keep.tmp\n$/keep.log\n");
+}
+
+static void test_grep_finds_files_lines_and_counts(void **state)
+{
+        (void)state;
+        assert_int_equal(mkdir("d", 0755), 0);
+        put("a.txt", "one\ntwo two\nthree\nTWO\n");
+        put("d/b.c", "int two;\r\nint x;");
+        put_bytes("bin", "two\0two", 7);
+        put("left.log", "two\n");
+        put(".gitignore", "*.log\n");
+        GOOD("Grep", "{'pattern': 'two'}", "$/a.txt\n$/d/b.c\n");
+        GOOD("Grep", "{'pattern': 'two', 'output_mode': 'content'}", "$/a.txt:2:two two\n$/d/b.c:1:int two;\n");
+        GOOD("Grep", "{'pattern': 'two', 'output_mode': 'count', 'case_insensitive': true}", "$/a.txt:2\n$/d/b.c:1\n");
+        GOOD("Grep", "{'pattern': 'x;$', 'output_mode': 'content', 'glob': '*.c'}", "$/d/b.c:2:int x;\n");
+        GOOD("Grep", "{'pattern': '^', 'output_mode': 'count', 'path': 'a.txt'}", "$/a.txt:4\n");
+        GOOD("Grep", "{'pattern': 'two', 'glob': '*.log'}", "nothing matches");
+        GOOD("Grep", "{'pattern': 'two', 'glob': '*.log', 'ignored': true}", "$/left.log\n");
+        BAD("Grep", "{'pattern': 'a('}", "the pattern is wrong at its character 3: missing closing parenthesis");
+        BAD("Grep", "{'pattern': 'a', 'path': 'none'}", "no such file or directory: $/none");
+        BAD("Grep", "{'pattern': 'a', 'path': '..'}", "path is outside workspace root: .. is not in $");
+        BAD("Grep", "{'pattern': 'a', 'output_mode': 'x'}", "output_mode is one of files_with_matches, content, count");
+}
+
+static void test_grep_shows_what_is_around(void **state)
+{
+        (void)state;
+        put("f", "1\n2\n3 x\n4\n5\n6\n7 x\n8 x\n9\n");
+        GOOD("Grep", "{'pattern': 'x', 'output_mode': 'content', 'context': 1}",
+             "$/f-2-2\n$/f:3:3 x\n$/f-4-4\n--\n$/f-6-6\n$/f:7:7 x\n$/f:8:8 x\n$/f-9-9\n");
+        GOOD("Grep", "{'pattern': 'x', 'output_mode': 'content', 'before': 2}",
+             "$/f-1-1\n$/f-2-2\n$/f:3:3 x\n--\n$/f-5-5\n$/f-6-6\n$/f:7:7 x\n$/f:8:8 x\n");
+        GOOD("Grep", "{'pattern': 'x', 'output_mode': 'content', 'head_limit': 1}",
+             "$/f:3:3 x\n(there is more; narrow the pattern or raise head_limit)\n");
+        GOOD("Grep", "{'pattern': '2\\\\s3', 'output_mode': 'content'}", "nothing matches"); /* not over the end of a line */
+        GOOD("Grep", "{'pattern': '2\\\\s3', 'output_mode': 'content', 'multiline': true}", "$/f:2:2\n$/f:3:3 x\n");
+}
+
+static void test_grep_has_bounds(void **state)
+{
+        (void)state;
+        bool error = false;
+        char *line = malloc(100000);
+        memset(line, 'a', 100000);
+        put_bytes("long", line, 100000);
+        free(line);
+        const char *text = call("Grep", "{'pattern': 'a', 'output_mode': 'content'}", &error);
+        assert_false(error);
+        assert_in_range(strlen(text), 2000, 2200);
+        BAD("Grep", "{'pattern': '(a|aa)+[^a]'}", "the pattern takes too long; make it simpler");
+        put_bytes("odd", "caf\xe9 x\n", 7);
+        GOOD("Grep", "{'pattern': 'x', 'output_mode': 'content', 'path': 'odd'}", "$/odd:1:caf\xef\xbf\xbd x\n");
+}
+
+/* Runs a command to its end, as the worker does. */
+static struct shell *run_shell(const char *command, int64_t timeout_ms)
+{
+        static char path[] = "PATH=/usr/local/bin:/usr/bin:/bin", *environment[] = { path, NULL };
+        struct error e = { 0 };
+        struct shell *s = shell_start(command, root, environment, timeout_ms, &e);
+        if (!s)
+                fail_msg("%s", e.text);
+        while (!shell_step(s)) {
+                struct pollfd events[SHELL_FDS];
+                shell_poll(s, events);
+                assert_true(poll(events, SHELL_FDS, 50) >= 0);
+        }
+        return s;
+}
+
+static void check_shell(const char *command, int64_t timeout_ms, const char *expected, int status)
+{
+        struct shell *s = run_shell(command, timeout_ms);
+        CLEANUP_TEXT struct text out = { 0 };
+        shell_print(s, 0, &out);
+        assert_string_equal(out.data ? out.data : "", expected);
+        assert_int_equal(shell_exit_status(s), status);
+        shell_free(s);
+}
+
+static void test_a_command_runs_to_its_end(void **state)
+{
+        (void)state;
+        check_shell("echo one; echo two >&2; exit 3", 10000, "one\ntwo\n", 3);
+        check_shell("kill -9 $$", 10000, "", 137);
+        check_shell("read x; echo \"<$x>\"", 10000, "<>\n", 0); /* there is nothing to read */
+        check_shell("no-such-command-anywhere 2>/dev/null", 10000, "", 127);
+        CLEANUP_TEXT struct text expected = { 0 };
+        text_format(&expected, "%s\n", root);
+        check_shell("pwd", 10000, expected.data, 0);
+        check_shell("env | grep -v '^PATH=\\|^PWD=\\|^SHLVL=\\|^_='", 10000, "", 1);
+        check_shell("sleep 1 & echo left", 10000, "left\n", 0); /* one that stays does not keep us */
+}
+
+static void test_a_command_has_its_time(void **state)
+{
+        (void)state;
+        check_shell("echo before; sleep 100 | sleep 100", 300, "before\n", 124);
+        check_shell("trap '' TERM INT; while :; do :; done", 200, "", 124);
+}
+
+static void test_long_output_keeps_its_head_and_its_tail(void **state)
+{
+        (void)state;
+        struct shell *s = run_shell("echo first; head -c 5000000 /dev/zero | tr '\\0' x; echo; echo last", 30000);
+        CLEANUP_TEXT struct text out = { 0 };
+        shell_print(s, 0, &out);
+        assert_true(out.length < SHELL_HEAD + SHELL_TAIL + 100);
+        assert_memory_equal(out.data, "first\nxxx", 9);
+        assert_string_equal(out.data + out.length - 7, "x\nlast\n");
+        assert_non_null(strstr(out.data, "\n... (output truncated, 4897612 bytes elided)\n"));
+        assert_true(s->bytes == 5000012);
+        shell_free(s);
+}
+
+static void test_a_command_in_the_background(void **state)
+{
+        (void)state;
+        static char path[] = "PATH=/usr/bin:/bin", *environment[] = { path, NULL };
+        box.environment = environment;
+        bool error = false;
+        char id[64], arguments[200];
+        const char *text = call("Bash", "{'command': 'echo one; read x < fifo; echo two', 'run_in_background': true}", &error);
+        assert_false(error);
+        assert_int_equal(sscanf(text, "shell_id: %32s", id), 1);
+        assert_int_equal(mkfifo("fifo", 0600), 0);
+        (void)snprintf(arguments, sizeof arguments, "{'shell_id': '%s'}", id);
+        for (int i = 0; i < 200 && !strstr(text, "one"); i++) {
+                (void)usleep(10000);
+                text = call("BashOutput", arguments, &error);
+        }
+        GOOD("BashOutput", arguments, box.background[0]->ended ? "status: exited with 0\n" : "status: running\n");
+        GOOD("KillShell", arguments, box.background[0]->ended ? "it had ended already" : "killed");
+        BAD("BashOutput", "{'shell_id': 'x'}", "unknown shell_id: x");
+        text = call("Bash", "{'command': 'echo out; exit 5', 'run_in_background': true}", &error);
+        assert_int_equal(sscanf(text, "shell_id: %32s", id), 1);
+        (void)snprintf(arguments, sizeof arguments, "{'shell_id': '%s', 'all': true}", id);
+        for (int i = 0; i < 200 && !box.background[0]->ended; i++) {
+                (void)usleep(10000);
+                (void)call("BashOutput", arguments, &error);
+        }
+        GOOD("BashOutput", arguments, "status: exited with 5\nout\n");
+        for (int i = 0; i < BACKGROUND_MOST - 1; i++)
+                (void)call("Bash", "{'command': 'sleep 100', 'run_in_background': true}", &error);
+        assert_false(error);
+        (void)call("Bash", "{'command': 'sleep 100', 'run_in_background': true}", &error); /* the one that ended makes room */
+        assert_false(error);
+        BAD("Bash", "{'command': 'sleep 100', 'run_in_background': true}", "too many commands run in the background");
+        background_free(&box);
+}
+
 static void test_arguments_are_checked_by_the_table(void **state)
 {
         (void)state;
@@ -294,6 +509,16 @@ int main(void)
                 IN_BOX(test_nothing_is_overwritten_that_was_not_read_as_it_is),
                 IN_BOX(test_edit_replaces_exactly),
                 IN_BOX(test_edit_keeps_the_line_ends_of_the_file),
+                cmocka_unit_test(test_glob_patterns),
+                IN_BOX(test_glob_finds_the_newest_first),
+                IN_BOX(test_gitignore_rules),
+                IN_BOX(test_grep_finds_files_lines_and_counts),
+                IN_BOX(test_grep_shows_what_is_around),
+                IN_BOX(test_grep_has_bounds),
+                IN_BOX(test_a_command_runs_to_its_end),
+                IN_BOX(test_a_command_has_its_time),
+                IN_BOX(test_long_output_keeps_its_head_and_its_tail),
+                IN_BOX(test_a_command_in_the_background),
                 IN_BOX(test_arguments_are_checked_by_the_table),
                 IN_BOX(test_a_client_is_told_everything),
         };

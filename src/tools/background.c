@@ -1,0 +1,138 @@
+/*
+ * Commands in the background: Bash starts them, BashOutput shows what they wrote since the last time, KillShell ends them.
+ * Their handles cannot be guessed. They last as long as the session; when there are too many, the one that ended first
+ * makes room.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "base/memory.h"
+#include "tools/shell.h"
+#include "tools/tool.h"
+
+static struct shell **find_room(struct toolbox *box)
+{
+        struct shell **room = NULL;
+        for (size_t i = 0; i < BACKGROUND_MOST; i++) {
+                struct shell **s = &box->background[i];
+                if (!*s)
+                        return s;
+                if ((*s)->ended && (!room || (*s)->began < (*room)->began))
+                        room = s;
+        }
+        return room;
+}
+
+static bool make_id(char *ret, size_t size)
+{
+        uint64_t numbers[2];
+        if (getrandom(numbers, sizeof numbers, 0) != sizeof numbers)
+                return false;
+        (void)snprintf(ret, size, "%016llx%016llx", (unsigned long long)numbers[0], (unsigned long long)numbers[1]);
+        return true;
+}
+
+void background_add(struct toolbox *box, struct shell *s, struct tool_answer *answer)
+{
+        struct shell **room = find_room(box);
+        if (!room || !make_id(s->id, sizeof s->id)) {
+                shell_free(s);
+                tool_fail(answer, room ? "there are no random numbers" : "too many commands run in the background");
+                return;
+        }
+        shell_free(*room);
+        *room = s;
+        text_format(&answer->text, "shell_id: %s", s->id);
+        answer->structured = json_pack("{s:s}", "shell_id", s->id);
+}
+
+void background_free(struct toolbox *box)
+{
+        for (size_t i = 0; i < BACKGROUND_MOST; i++) {
+                shell_free(box->background[i]);
+                box->background[i] = NULL;
+        }
+}
+
+static struct shell *find(struct toolbox *box, const json_t *arguments, struct tool_answer *answer)
+{
+        const char *id = tool_string(arguments, "shell_id");
+        for (size_t i = 0; i < BACKGROUND_MOST; i++)
+                if (box->background[i] && strcmp(box->background[i]->id, id) == 0)
+                        return box->background[i];
+        tool_fail(answer, "unknown shell_id: %.60s", id);
+        return NULL;
+}
+
+static void show(struct toolbox *box, const json_t *arguments, struct tool_answer *answer)
+{
+        struct shell *s = find(box, arguments, answer);
+        CLEANUP_TEXT struct text output = { 0 };
+        if (!s)
+                return;
+        (void)shell_step(s);
+        shell_print(s, tool_flag(arguments, "all") ? 0 : s->told, &output);
+        s->told = s->bytes;
+        if (s->ended)
+                text_format(&answer->text, "status: exited with %d\n", shell_exit_status(s));
+        else
+                text_add(&answer->text, "status: running\n");
+        (void)tool_add_utf8(&answer->text, output.data ? output.data : "", output.length);
+        answer->structured = json_pack("{s:b, s:I}", "running", !s->ended, "bytes", (json_int_t)s->bytes);
+        if (answer->structured && s->ended)
+                json_object_set_new(answer->structured, "exit_code", json_integer(shell_exit_status(s)));
+}
+
+static void end(struct toolbox *box, const json_t *arguments, struct tool_answer *answer)
+{
+        struct shell *s = find(box, arguments, answer);
+        if (!s)
+                return;
+        bool ran = !shell_step(s);
+        text_add(&answer->text, ran ? "killed" : "it had ended already");
+        answer->structured = json_pack("{s:b}", "killed", ran);
+        for (size_t i = 0; i < BACKGROUND_MOST; i++)
+                if (box->background[i] == s)
+                        box->background[i] = NULL;
+        shell_free(s);
+}
+
+static const struct tool_field show_parameters[] = {
+        { "shell_id", TOOL_STRING, true, "As Bash gave it.", 0, 0 },
+        { "all", TOOL_BOOLEAN, false, "All output, not only what is new.", 0, 0 },
+};
+
+static const struct tool_field show_results[] = {
+        { "running", TOOL_BOOLEAN, true, "Whether it still runs.", 0, 0 },
+        { "bytes", TOOL_INTEGER, true, "How much it wrote so far.", 0, 0 },
+        { "exit_code", TOOL_INTEGER, false, "Its exit status, once it has ended.", 0, 0 },
+};
+
+const struct tool tool_bash_output = {
+        .name = "BashOutput",
+        .title = "See what a background command wrote",
+        .help = "Shows what a command in the background wrote since the last time, and whether it still runs.",
+        .parameters = show_parameters,
+        .parameter_count = ARRAY_SIZE(show_parameters),
+        .results = show_results,
+        .result_count = ARRAY_SIZE(show_results),
+        .run = show,
+};
+
+static const struct tool_field end_results[] = {
+        { "killed", TOOL_BOOLEAN, true, "Whether it was still running.", 0, 0 },
+};
+
+const struct tool tool_kill_shell = {
+        .name = "KillShell",
+        .title = "End a background command",
+        .help = "Ends a command in the background, with all that it started.",
+        .destructive = true,
+        .parameters = show_parameters,
+        .parameter_count = 1,
+        .results = end_results,
+        .result_count = ARRAY_SIZE(end_results),
+        .run = end,
+};

@@ -1,0 +1,44 @@
+"""The clients that people use, from the npm registry: SDK version 1, and version 2 in each way to find out about the era."""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+
+import pytest
+
+HERE = pathlib.Path(__file__).resolve().parent
+BUILD = pathlib.Path(os.environ.get('RINGWALL_BUILD') or HERE.parents[1] / 'build').resolve()
+
+
+@pytest.fixture(scope='session')
+def scripts():
+    """The scripts of this folder beside the packages that its lock file names."""
+    if not shutil.which('npm') or int(subprocess.run(['node', '-p', 'process.versions.node.split(".")[0]'], capture_output=True,
+                                                     text=True, check=True).stdout) < 20:
+        pytest.skip('needs Node 20 or newer, with npm')
+    folder = BUILD / 'mcp-clients'
+    folder.mkdir(exist_ok=True)
+    for name in ('package.json', 'package-lock.json', '.npmrc', 'session.mjs', 'v2.mjs'):
+        shutil.copy(HERE / name, folder)
+    result = subprocess.run(['npm', 'ci', '--no-progress'], cwd=folder, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+    return folder
+
+
+@pytest.mark.parametrize('level', ['standard', 'strict', 'maximum'])
+@pytest.mark.parametrize('client', ['v1', 'legacy', 'auto', 'modern'])
+def test_a_session(scripts, tmp_path, client, level):
+    result = subprocess.run(['node', scripts / 'session.mjs', client, BUILD / 'ringwall', 'mcp', '--level', level, '--workspace',
+                             tmp_path], capture_output=True, text=True, timeout=100, check=False)
+    assert result.returncode == 0, result.stderr
+    said = json.loads(result.stdout)
+    text = {name: answer['content'][0]['text'] for name, answer in said.items() if isinstance(answer, dict)}
+    assert said['tools'] == ['Read', 'Write', 'Edit', 'Glob', 'Grep', 'Bash', 'BashOutput', 'KillShell']
+    assert text['write'] == f'wrote 8 bytes to {tmp_path}/dir/f' and text['read'] == '1\tone\n2\ttwo\n'
+    assert said['edit']['structuredContent'] == {'path': f'{tmp_path}/dir/f', 'replacements': 1}
+    assert (text['glob'], text['grep']) == (f'{tmp_path}/dir/f\n', f'{tmp_path}/dir/f:2:2\n')
+    assert text['bash'] == 'one\n2\nexit: 3' and not said['bash']['isError']
+    assert said['outside']['isError'] and text['outside'].startswith('path is outside workspace root')
+    assert said['wrong']['isError'] and said['unknown'] == -32602 and said['many'] == 50
+    assert (tmp_path / 'dir/f').read_text() == 'one\n2\n'
