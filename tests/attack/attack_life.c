@@ -79,10 +79,10 @@ static int leave_runner(char **a)
                 return 0;
         setsid();
         let_go();
-        for (int i = 0; i < LIFE * 50; i++) {
+        for (int i = 0; i < LIFE * 5; i++) {
                 if (fork() > 0)
                         _exit(0);
-                usleep(20000);
+                usleep(200000); /* long enough to be found at all, on a slow machine too */
         }
         _exit(0);
 }

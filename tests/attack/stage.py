@@ -270,7 +270,7 @@ def await_none(token, seconds=3):
     return found
 
 
-def await_some(token, seconds=3):
+def await_some(token, seconds=10):
     """Waits until a process carries the token."""
     end = time.monotonic() + seconds
     while not (found := find_processes(token)) and time.monotonic() < end:
