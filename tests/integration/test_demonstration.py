@@ -38,3 +38,15 @@ def test_the_verdict_of_the_doctor_follows(shown):
 
 def test_nothing_is_left(shown, place):
     assert list(place.iterdir()) == []
+
+
+@pytest.mark.parametrize('missing, level, told', [
+    ('move_mount=EPERM', 'standard', 'inside one (level standard)'),
+    ('landlock_create_ruleset=ENOSYS', 'off', 'No box can be made on this machine'),
+])
+def test_where_less_can_be_held_it_says_so(repo, build, tmp_path, missing, level, told):
+    """It shows the strictest level that works, and never the silence of a box that did not start."""
+    result = subprocess.run([next(build.glob('**/withhold')), missing, '--', repo / 'tools/demonstrate', build / 'ringwall'],
+                            capture_output=True, text=True, timeout=60,
+                            env={'HOME': str(tmp_path), 'PATH': '/usr/bin:/bin', 'TMPDIR': str(tmp_path)})
+    assert told in result.stdout
