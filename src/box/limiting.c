@@ -73,7 +73,7 @@ int limits_prepare(struct report *r, struct cgroup *ret, struct error *e)
         }
         if (made == 0)
                 return 0;
-        /* Processes alone can be counted without a cgroup: launch.c. The machine's root is exempt from that. */
+        /* Processes alone can be counted without a cgroup: hold_limits.c. The machine's root is exempt from that. */
         bool by_user = (n[PLAN_NAMESPACES].number & SPACE_USER) && geteuid() != 0;
         if (!limits.memory && !limits.cpu && by_user)
                 return 0;

@@ -171,7 +171,7 @@ static json_t *number_to_json(const struct report *r, enum plan_number n)
 void report_wall(const struct report *r, size_t index, struct text *out)
 {
         struct standing s = { r->plan, r->landlock, r->cgroup };
-        if (r->started)
+        if (r->started && holds[index]->report)
                 holds[index]->report(&s, out);
 }
 

@@ -28,14 +28,32 @@ static int refuse_mode(const struct plan *plan)
                               word.data ? word.data : "", source.data ? source.data : "");
 }
 
+/* A session lasts as long as its client, so far. */
+static int refuse_session(const struct plan *plan, enum plan_number which)
+{
+        CLEANUP_TEXT struct text source = { 0 };
+        source_print(plan->number[which].from, &source);
+        return front_complain(verb, "refused: %s (%s) cannot be held yet; leave it out", plan_numbers[which].name,
+                              source.data ? source.data : "");
+}
+
+static void tell(const char *sentence)
+{
+        (void)front_complain(verb, "%s", sentence);
+}
+
 static int serve(const struct options_result *r, const struct plan *plan)
 {
-        struct mcp m = { .readonly = options_has(r, MCP_OPTION_READONLY) };
+        static const enum plan_number sessions[] = { PLAN_SESSION_TIMEOUT, PLAN_IDLE_TIMEOUT };
+        struct mcp m = { .readonly = options_has(r, MCP_OPTION_READONLY), .tell = tell };
         struct error e = { 0 };
         if (plan->number[PLAN_LEVEL].number == LEVEL_OFF)
                 return front_complain(verb, "level off has no box for the tools; use --level standard");
         if (strcmp(plan->number[PLAN_MODE].from.name, "default") != 0 && plan->number[PLAN_MODE].number == 0)
                 return refuse_mode(plan);
+        for (size_t i = 0; i < ARRAY_SIZE(sessions); i++)
+                if (strcmp(plan->number[sessions[i]].from.name, "default") != 0)
+                        return refuse_session(plan, sessions[i]);
         return serve_stdio(&m, plan, &e) < 0 ? front_complain(verb, "%s", e.text) : 0;
 }
 

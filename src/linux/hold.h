@@ -45,7 +45,7 @@ struct hold {
         int (*prepare)(struct site *site, struct error *e);
         /* In the command's process, between fork and exec, in the table's order; it may share the keeper's memory. */
         int (*apply)(struct site *site, struct error *e);
-        /* In the front: what is held, in a few words; nothing when the plan asks for nothing. */
+        /* In the front: what is held, in a few words; nothing when the plan asks for nothing. NULL: it is no wall. */
         void (*report)(const struct standing *s, struct text *out);
 };
 

@@ -45,7 +45,7 @@ static int apply(struct site *site, struct error *e)
 static void report(const struct standing *s, struct text *out)
 {
         text_add(out, "no capabilities, no new privileges, no descriptors but three");
-        if (s->plan->number[PLAN_MDWE].number)
+        if (s->plan->number[PLAN_MDWE].number && !s->plan->number[PLAN_BEST_EFFORT].number) /* then a note says if not */
                 text_add(out, ", no new code");
 }
 

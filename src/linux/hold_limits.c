@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "linux/cgroup.h"
 #include "linux/hold.h"
@@ -23,9 +24,10 @@ static int prepare(struct site *site, struct error *e)
 static void report(const struct standing *s, struct text *out)
 {
         static const enum plan_number limits[] = { PLAN_MEMORY, PLAN_CPU, PLAN_PROCESSES };
+        bool by_user = site_has(s->plan, SPACE_USER) && geteuid() != 0;
         for (size_t i = 0; i < ARRAY_SIZE(limits); i++) {
                 uint64_t value = s->plan->number[limits[i]].number;
-                if (!value || !(s->cgroup || limits[i] == PLAN_PROCESSES))
+                if (!value || !(s->cgroup || (by_user && limits[i] == PLAN_PROCESSES)))
                         continue;
                 text_format(out, "%s%s ", out->length ? ", " : "", plan_numbers[limits[i]].name);
                 plan_print_number(limits[i], value, out);

@@ -38,10 +38,4 @@ static int apply(struct site *site, struct error *e)
         return r < 0 ? error_errno(e, -r, "start", "cannot make a process group with its streams") : 0;
 }
 
-static void report(const struct standing *s, struct text *out)
-{
-        (void)s; /* which streams are terminals is the person's own business */
-        (void)out;
-}
-
-const struct hold hold_terminal = { "terminal", prepare, apply, report };
+const struct hold hold_terminal = { "terminal", prepare, apply, NULL };

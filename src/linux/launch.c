@@ -69,10 +69,7 @@ struct start_failure {
         struct error error;
 };
 
-/*
- * Looks the command up in the PATH that it gets, before the filter stands: a plan without exec allows one try. Returns
- * NULL when there is no such file.
- */
+/* Looks the command up in the PATH that it gets, because a plan without exec allows one try. NULL: there is none. */
 static const char *find_command(const char *name, char *const *environment, char buffer[PATH_MAX])
 {
         const char *path = "/usr/local/bin:/usr/bin:/bin";
@@ -217,8 +214,10 @@ static void end_others(const struct care *c)
 }
 
 /* Waits until the command runs, or tells why it does not. The pipe ends with exec. */
-static int await_start(int from_command, struct care *care, bool may_exec)
+static int await_start(int from_command, struct care *care)
 {
+        /* What serves executes nothing to begin with, so nothing is to be let pass. */
+        bool may_exec = care->site.plan->number[PLAN_ALLOW_EXEC].number || care->site.request->serve;
         struct start_failure f;
         /* First one byte, perhaps with a listener, when the filter stands; or the reason why it does not. */
         ssize_t n = wire_receive(from_command, &f, sizeof f, 0, &care->denials.listener);
@@ -376,7 +375,7 @@ static _Noreturn void keep(struct site site)
         fd_close(&pair[1]);
         fd_close(&care.site.rules.fd);
         care.denials.rights = filter_rights(site.plan);
-        int started = await_start(pair[0], &care, may_exec);
+        int started = await_start(pair[0], &care);
         _exit(started < 0 ? EXIT_RINGWALL : look_after(&care));
 }
 

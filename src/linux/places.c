@@ -122,15 +122,16 @@ static int note_link(struct finder *f, const char *path, const char *target)
         return 0;
 }
 
-/* The path that a link at the end of `prefix` leads to, with `rest` behind it. */
+/*
+ * The path that a link at the end of `prefix` leads to, with `rest` behind it. A `..` in it stays: what stands before it may
+ * be a link too, and then the kernel means the directory above that link's target.
+ */
 static const char *through_link(struct finder *f, const char *prefix, const char *target, const char *rest)
 {
         if (*target == '/')
-                return pattern_normalise(f->arena, arena_join(f->arena, target, rest));
-        const char *slash = strrchr(prefix, '/');
-        char *parent = arena_copy(f->arena, prefix, (size_t)(slash - prefix) + 1);
-        return parent ? pattern_normalise(f->arena, arena_join(f->arena, arena_join(f->arena, parent, target), rest))
-                      : NULL;
+                return arena_format(f->arena, "%s%s", target, rest);
+        int parent = (int)(strrchr(prefix, '/') - prefix);
+        return arena_format(f->arena, "%.*s/%s%s", parent, prefix, target, rest);
 }
 
 /* 0: there, without a link on the way; -ELOOP: links have to be followed. */
@@ -161,7 +162,9 @@ static int follow_link(struct finder *f, const char **path)
                 if (!behind)
                         return error_errno(f->error, ENOMEM, stage, "no memory");
                 *path = behind;
-                return note_link(f, prefix, kept);
+                /* Before it there is no link, so that here a `..` can be taken back as text. */
+                const char *link = pattern_normalise(f->arena, prefix);
+                return link ? note_link(f, link, kept) : error_errno(f->error, ENOMEM, stage, "no memory");
         }
         return 0;
 }
@@ -178,8 +181,10 @@ static int resolve(struct finder *f, const char *path, const char **ret, struct 
                 if (r == 0)
                         r = look_straight(path, ret_stat);
         }
-        *ret = path;
-        return r;
+        if (r < 0)
+                return r;
+        *ret = pattern_normalise(f->arena, path); /* there is no link left in it */
+        return *ret ? 0 : error_errno(f->error, ENOMEM, stage, "no memory");
 }
 
 static int add_denial(struct finder *f, const char *path, const struct rule *rule)
@@ -198,7 +203,7 @@ static int add_denial(struct finder *f, const char *path, const struct rule *rul
         enum place_kind kind = rule->kind == RULE_DENY_READ ? PLACE_COVER : PLACE_FREEZE;
         if (kind == PLACE_FREEZE && !writable_around(f, real))
                 return 0;
-        r = real ? add_pins(f, real, rule) : -ENOENT;
+        r = add_pins(f, real, rule);
         return r < 0 ? r : add(f, kind, real, S_ISDIR(st.st_mode), rule);
 }
 
@@ -223,6 +228,7 @@ static int walk(struct finder *f, const char *directory, const struct rule *rule
                 return is_out_of_reach(-code) ? 0 : error_errno(f->error, code, stage, "cannot look into %s", directory);
         }
         int r = 0;
+        bool deeper = depth + 1 < levels_below(rule);
         errno = 0;
         for (struct dirent *d; r == 0 && (d = readdir(dir)); errno = 0) { // cppcheck-suppress readdirCalled
                 if (strcmp(d->d_name, ".") == 0 || strcmp(d->d_name, "..") == 0)
@@ -238,7 +244,7 @@ static int walk(struct finder *f, const char *directory, const struct rule *rule
                         r = error_errno(f->error, ENOMEM, stage, "no memory");
                 else if (pattern_match(rule->path, path))
                         r = add_denial(f, path, rule);
-                else if (depth + 1 < levels_below(rule) && (d->d_type == DT_DIR || d->d_type == DT_UNKNOWN))
+                else if (deeper && (d->d_type == DT_DIR || d->d_type == DT_UNKNOWN))
                         r = walk(f, path, rule, depth + 1);
         }
         if (r == 0 && errno)

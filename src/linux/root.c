@@ -171,12 +171,12 @@ static int show_real(struct root *r, const struct place *p)
         return move_to(r, tree, p->path, p->is_directory);
 }
 
-/* A directory or file in `own`, shown at `path`. The mount stays open for sealing when ret_fd is not NULL. */
-static int show_own(struct root *r, const char *path, bool directory, mode_t mode, uint64_t attributes, int *ret_fd)
+/* A directory in `own`, shown at `path`. The mount stays open for sealing when ret_fd is not NULL. */
+static int show_own(struct root *r, const char *path, mode_t mode, uint64_t attributes, int *ret_fd)
 {
         char name[32];
         (void)snprintf(name, sizeof name, "%u", r->count++);
-        if (directory ? mkdirat(r->own, name, 0700) < 0 : mknodat(r->own, name, S_IFREG | 0600, 0) < 0)
+        if (mkdirat(r->own, name, 0700) < 0)
                 return failed(r, "make something for", path);
         if (fchmodat(r->own, name, mode, 0) < 0)
                 return failed(r, "set the mode of", path);
@@ -185,7 +185,7 @@ static int show_own(struct root *r, const char *path, bool directory, mode_t mod
                 return failed(r, "take what stands for", path);
         if (mounts_set(tree, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | attributes, false) < 0)
                 return failed(r, "limit", path);
-        int e = move_to(r, tree, path, directory);
+        int e = move_to(r, tree, path, true);
         if (e == 0 && ret_fd)
                 *ret_fd = TAKE_FD(tree);
         return e;
@@ -203,8 +203,7 @@ static int clone_cover(struct root *r, bool directory)
         if (directory ? mkdirat(r->own, name, 0) < 0 : mknodat(r->own, name, S_IFREG, 0) < 0)
                 return -1;
         CLEANUP_FD int tree = mounts_clone(r->own, name);
-        if (tree < 0 || mounts_set(tree, sealed, false) < 0 ||
-            mounts_attach(tree, r->own, name) < 0)
+        if (tree < 0 || mounts_set(tree, sealed, false) < 0 || mounts_attach(tree, r->own, name) < 0)
                 return -1;
         r->covers[directory] = true;
         return mounts_clone(r->own, name);
@@ -216,7 +215,7 @@ static int show_private(struct root *r, const struct place *p)
         bool shared = p->rule->set && strcmp(p->rule->set, "temp") == 0;
         mode_t mode = shared ? 01777 : 0700;
         if (!is_ours(r, p->path))
-                return show_own(r, p->path, true, mode, 0, NULL);
+                return show_own(r, p->path, mode, 0, NULL);
         int e = make_point(r, p->path, true);
         errno = -e;
         return e < 0 || fchmodat(r->fd, p->path + 1, mode, 0) < 0 ? failed(r, "make", p->path) : 0;
@@ -286,7 +285,7 @@ static int show_cover(struct root *r, const struct place *p)
                 return cover < 0 ? failed(r, "cover", p->path) : move_to(r, cover, p->path, p->is_directory);
         }
         int mount = -1;
-        int e = show_own(r, p->path, true, 0111, MOUNT_ATTR_NOEXEC, &mount);
+        int e = show_own(r, p->path, 0111, MOUNT_ATTR_NOEXEC, &mount);
         if (e == 0)
                 e = fill_cover(r, p->path, mount);
         return e < 0 ? e : seal_later(r, mount);
@@ -364,7 +363,7 @@ static int make_devices(struct root *r)
                 { "dev/stdout", "/proc/self/fd/1" }, { "dev/stderr", "/proc/self/fd/2" },
         };
         int dev = -1;
-        int e = r->broad ? show_own(r, "/dev", true, 0755, MOUNT_ATTR_NOEXEC, &dev) : 0;
+        int e = r->broad ? show_own(r, "/dev", 0755, MOUNT_ATTR_NOEXEC, &dev) : 0;
         if (e == 0 && r->broad)
                 e = seal_later(r, dev);
         for (size_t i = 0; e == 0 && i < ARRAY_SIZE(nodes); i++) {

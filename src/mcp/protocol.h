@@ -15,6 +15,7 @@ enum { MCP_MOST_BYTES = 10 << 20 }; /* of a message: clients have the same bound
 
 struct mcp {
         bool readonly; /* only tools that read */
+        void (*tell)(const char *sentence); /* to the person who started the server */
 };
 
 enum mcp_kind {

@@ -32,6 +32,8 @@ struct server {
         struct pending calls[CALLS_AT_ONCE];
         json_int_t last;
         struct text in;
+        size_t notes;  /* of what the box does not hold, that were told */
+        bool stood;    /* a box of ours has stood */
         bool skipping; /* a line that is too long: to its end */
         bool broken;   /* nobody reads us */
 };
@@ -62,6 +64,12 @@ static struct pending *find_call(struct server *s, json_int_t number)
         return NULL;
 }
 
+static void end_worker(struct server *s)
+{
+        if (worker_end(&s->worker) < 0)
+                s->m->tell("the record could not be written to its end");
+}
+
 static void fail_all(struct server *s, const struct error *e)
 {
         CLEANUP_TEXT struct text why = { 0 };
@@ -72,7 +80,7 @@ static void fail_all(struct server *s, const struct error *e)
                         say(s, mcp_failure(p->id, p->modern, why.data ? why.data : "the call did not come back"));
                 forget(p);
         }
-        worker_end(&s->worker);
+        end_worker(s);
 }
 
 static void call(struct server *s, const struct mcp_event *event)
@@ -106,7 +114,17 @@ static void cancel(struct server *s, const json_t *id)
         }
 }
 
-static void take_answers(struct server *s)
+/* What this box does not hold; once, though another may take its place. */
+static void tell_notes(struct server *s)
+{
+        const struct report *r = &s->worker.report;
+        s->stood |= r->started;
+        while (s->worker.alive && s->notes < r->note_count)
+                s->m->tell(r->notes[s->notes++]);
+}
+
+/* Returns 0, or -errno with an error when there never was a box, and so nothing to serve with. */
+static int take_answers(struct server *s, struct error *ret)
 {
         struct error e = { 0 };
         json_t *answer = NULL;
@@ -119,8 +137,12 @@ static void take_answers(struct server *s)
                         forget(p);
                 json_decref(answer);
         }
+        tell_notes(s);
         if (r < 0)
                 fail_all(s, &e);
+        if (r < 0 && !s->stood)
+                *ret = e;
+        return r < 0 && !s->stood ? r : 0;
 }
 
 /* --- lines --- */
@@ -194,11 +216,12 @@ int serve_stdio(const struct mcp *m, const struct plan *plan, struct error *e)
                         r = error_errno(e, errno, "mcp", "cannot wait");
                 if (events[0].revents && read_input(&s))
                         leave = clock_ms() + LEAVE_MS;
-                take_answers(&s);
+                if (r == 0)
+                        r = take_answers(&s, e);
         }
         for (size_t i = 0; i < CALLS_AT_ONCE; i++)
                 forget(&s.calls[i]);
-        worker_end(&s.worker);
+        end_worker(&s);
         text_done(&s.in);
         return r;
 }

@@ -34,6 +34,8 @@
 
 static const char stage[] = "tools";
 
+enum { LAST_WORDS_MS = 1000 };
+
 /* --- in the box --- */
 
 enum { JOBS_AT_ONCE = 64 };
@@ -142,27 +144,22 @@ static int step_jobs(struct service *s)
 /* Until a call comes, a command writes or ends, or the time of one is up. */
 static int wait_for_something(struct service *s)
 {
-        struct pollfd events[1 + (JOBS_AT_ONCE + BACKGROUND_MOST) * SHELL_FDS] = {
+        enum { SHELLS = JOBS_AT_ONCE + BACKGROUND_MOST, LONGEST_MS = 60000 };
+        struct pollfd events[1 + SHELLS * SHELL_FDS] = {
                 { .fd = s->channel.fd, .events = channel_events(&s->channel) },
         };
         nfds_t count = 1;
-        int64_t now = clock_ms(), wait = -1;
-        for (size_t i = 0; i < JOBS_AT_ONCE; i++) {
-                if (!s->jobs[i].shell)
+        int64_t now = clock_ms(), wait = LONGEST_MS;
+        for (size_t i = 0; i < SHELLS; i++) {
+                const struct shell *shell = i < JOBS_AT_ONCE ? s->jobs[i].shell : s->box.background[i - JOBS_AT_ONCE];
+                if (!shell || shell->ended)
                         continue;
-                int64_t left = s->jobs[i].shell->deadline - now;
-                wait = wait < 0 || left < wait ? left < 0 ? 0 : left : wait;
-                shell_poll(s->jobs[i].shell, events + count);
+                int64_t left = shell->deadline > now ? shell->deadline - now : 0;
+                wait = left < wait && !shell->timed_out ? left : wait; /* one that was killed ends when it can */
+                shell_poll(shell, events + count);
                 count += SHELL_FDS;
         }
-        for (size_t i = 0; i < BACKGROUND_MOST; i++) {
-                const struct shell *b = s->box.background[i];
-                if (b && !b->ended) {
-                        shell_poll(b, events + count);
-                        count += SHELL_FDS;
-                }
-        }
-        return poll(events, count, wait > 60000 ? 60000 : (int)wait) < 0 && errno != EINTR ? -errno : 0;
+        return poll(events, count, (int)wait) < 0 && errno != EINTR ? -errno : 0;
 }
 
 static int serve_calls(struct service *s)
@@ -192,7 +189,8 @@ static int serve(int socket, const struct launch_request *request)
         (void)umask(mask);
         environ = (char **)(uintptr_t)request->environment; /* the person's own is nobody's business here */
         s.box = (struct toolbox){ .workspaces = &workspace, .workspace_count = 1, .tracker = tracker_new(),
-                                  .new_mode = 0666 & ~mask, .environment = request->environment };
+                                  .new_mode = 0666 & ~mask, .environment = request->environment,
+                                  .most_seconds = (int64_t)request->plan->number[PLAN_TIMEOUT].number };
         if (!s.box.tracker || channel_open(&s.channel, socket) < 0 || workspace_open(request->plan->workspace, &workspace, NULL) < 0)
                 return 1;
         return serve_calls(&s) < 0;
@@ -205,11 +203,12 @@ int worker_start(struct worker *w, const struct plan *plan, struct error *e)
         static char word[] = "tools";
         static char *const name[] = { word, NULL };
         int ends[2];
-        *w = (struct worker){ .plan = plan, .channel.fd = -1, .arena = arena_new(CAP_ARENA_BYTES) };
+        *w = (struct worker){ .plan = plan, .channel.fd = -1, .trail.fd = -1, .arena = arena_new(CAP_ARENA_BYTES) };
         CLEANUP_FD int null = open("/dev/null", O_RDWR | O_CLOEXEC);
         if (!w->arena || null < 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0) {
                 int code = w->arena ? errno : ENOMEM;
-                worker_end(w);
+                arena_free(w->arena);
+                w->arena = NULL;
                 return error_errno(e, code, stage, "cannot prepare the tools");
         }
         CLEANUP_FD int theirs = ends[1];
@@ -219,23 +218,59 @@ int worker_start(struct worker *w, const struct plan *plan, struct error *e)
                                           .socket = theirs, .streams = streams };
         int r = channel_open(&w->channel, ends[0]);
         if (r == 0)
+                r = trail_begin(&w->trail, NULL, &w->report, e);
+        if (r == 0)
                 r = start_box(&request, &w->report, &w->running, e);
         w->alive = r == 0;
-        if (r < 0)
-                worker_end(w);
+        if (r < 0) {
+                report_stop(&w->report, END_FAILED, e);
+                (void)worker_end(w); /* the failure is told already */
+        }
         return r;
 }
 
-void worker_end(struct worker *w)
+/* What the keeper says. True when it was the last, or it says nothing any more. */
+static bool hear_keeper(struct worker *w)
+{
+        for (;;) {
+                struct box_message m;
+                CLEANUP_FD int fd = -1;
+                ssize_t n = box_receive(&w->running.box, &m, &fd);
+                if (n == -EAGAIN)
+                        return false;
+                if (n == -EINTR)
+                        continue;
+                if (n != sizeof m || report_take(&w->report, &m))
+                        return true;
+                if (m.kind == BOX_STARTED)
+                        trail_started(&w->trail, &w->report);
+        }
+}
+
+/* It ends when the channel does. Then the keeper tells what was refused, for the record; not for ever. */
+static void let_it_end(struct worker *w)
+{
+        int64_t until = clock_ms() + LAST_WORDS_MS;
+        (void)shutdown(w->channel.fd, SHUT_RDWR);
+        while (!hear_keeper(w) && clock_ms() < until) {
+                struct pollfd keeper = { .fd = w->running.box.control, .events = POLLIN };
+                (void)poll(&keeper, 1, LAST_WORDS_MS);
+        }
+}
+
+int worker_end(struct worker *w)
 {
         if (w->alive) {
+                let_it_end(w);
                 box_end(&w->running.box);
                 start_finish(&w->running, &w->report);
         }
+        int r = w->arena ? trail_end(&w->trail, &w->report) : 0;
         w->alive = false;
         channel_close(&w->channel);
         arena_free(w->arena);
         w->arena = NULL;
+        return r;
 }
 
 void worker_poll(const struct worker *w, struct pollfd ret[WORKER_FDS])
@@ -259,23 +294,6 @@ int worker_cancel(struct worker *w, json_int_t id)
         return channel_put(&w->channel, text, (size_t)n);
 }
 
-/* What the keeper says: that it failed, or is over. */
-static int hear_keeper(struct worker *w, struct error *e)
-{
-        struct box_message m;
-        for (ssize_t n; (n = ({ CLEANUP_FD int fd = -1; box_receive(&w->running.box, &m, &fd); })) != -EAGAIN;) {
-                bool over = n == sizeof m ? report_take(&w->report, &m) : n != -EINTR;
-                if (!over)
-                        continue;
-                if (w->report.error.code) {
-                        *e = w->report.error;
-                        return -e->code;
-                }
-                return error_set(e, EPIPE, stage, "the box of the tools has ended");
-        }
-        return 0;
-}
-
 int worker_answer(struct worker *w, json_t **ret, struct error *e)
 {
         const char *frame = NULL;
@@ -287,8 +305,10 @@ int worker_answer(struct worker *w, json_t **ret, struct error *e)
                 return 1;
         if (r != 0)
                 return error_set(e, EPROTO, stage, "the tools answered with nonsense");
-        r = hear_keeper(w, e);
-        if (r == 0 && w->channel.ended)
-                r = error_set(e, EPIPE, stage, "the tools have ended");
-        return r;
+        if (!hear_keeper(w) && !w->channel.ended)
+                return 0;
+        if (!w->report.error.code)
+                return error_set(e, EPIPE, stage, "the tools have ended");
+        *e = w->report.error;
+        return -e->code;
 }

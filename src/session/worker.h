@@ -10,6 +10,7 @@
 #include <stdbool.h>
 
 #include "box/start.h"
+#include "box/trail.h"
 #include "wire/channel.h"
 
 struct worker {
@@ -18,14 +19,15 @@ struct worker {
         struct report report;
         struct running running;
         struct channel channel;
+        struct trail trail;
         bool alive;
 };
 
 /* Starts it. The caller has one thread. Returns 0 or -errno with an error. */
 int worker_start(struct worker *w, const struct plan *plan, struct error *e);
 
-/* Ends it, with everything in its box. */
-void worker_end(struct worker *w);
+/* Ends it, with everything in its box. Returns 0, or -EIO when its record could not be written to its end. */
+int worker_end(struct worker *w);
 
 /* What to poll for it. */
 enum { WORKER_FDS = 2 };

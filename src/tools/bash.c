@@ -10,6 +10,8 @@ static struct shell *start(struct toolbox *box, const json_t *arguments, struct 
         struct error e = { 0 };
         bool background = tool_flag(arguments, "run_in_background");
         int64_t seconds = tool_integer(arguments, "timeout", background ? WHOLE_SESSION : DEFAULT_SECONDS);
+        if (box->most_seconds && box->most_seconds < seconds)
+                seconds = box->most_seconds;
         struct shell *s = shell_start(tool_string(arguments, "command"), workspace_root(box->workspaces[0]), box->environment,
                                       seconds * 1000, &e);
         if (!s)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "policy/pattern.h"
 #include "tools/ignore.h"
 #include "tools/tool.h"
 #include "tools/walk.h"
@@ -129,6 +130,11 @@ static void run(struct toolbox *box, const json_t *arguments, struct tool_answer
         if (strncmp(s.pattern, start.path, n) == 0 && s.pattern[n] == '/')
                 s.pattern += n + 1;
         s.basename = !strchr(s.pattern, '/');
+        const char *wrong = pattern_check(s.pattern);
+        if (wrong) {
+                tool_fail(answer, "the pattern is wrong: %s", wrong);
+                return;
+        }
         s.heap = calloc(limit, sizeof *s.heap);
         if (!s.heap || walk_tree(&start, tool_flag(arguments, "ignored"), visit, &s, &e) < 0 || s.failed) {
                 tool_fail(answer, "%s", e.code ? e.text : "no memory");

@@ -19,6 +19,7 @@
 
 #include "base/fd.h"
 #include "base/memory.h"
+#include "policy/pattern.h"
 #include "tools/ignore.h"
 #include "tools/tool.h"
 #include "tools/walk.h"
@@ -349,7 +350,10 @@ static void run(struct toolbox *box, const json_t *arguments, struct tool_answer
         if (!toolbox_find(box, path ? path : "", &start, answer) || !take_mode(&h, arguments, answer))
                 return;
         h.top = start.path;
-        if (start.fd < 0)
+        const char *wrong = h.glob ? pattern_check(h.glob) : NULL;
+        if (wrong)
+                tool_fail(answer, "glob is wrong: %s", wrong);
+        else if (start.fd < 0)
                 tool_fail(answer, "no such file or directory: %s", start.path);
         else if (compile(&h, arguments, answer))
                 look(&h, &start, tool_flag(arguments, "ignored"), answer);

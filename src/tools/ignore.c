@@ -7,7 +7,8 @@
 #include "tools/ignore.h"
 
 #include <fcntl.h>
-#include <fnmatch.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -15,6 +16,7 @@
 
 #include "base/fd.h"
 #include "base/memory.h"
+#include "policy/pattern.h"
 
 enum { MOST_BYTES = 256 << 10 };
 
@@ -35,47 +37,15 @@ struct ignore {
         size_t prefix; /* how much of a path is the directory's own, with its slash */
 };
 
-/* The first names of the two. */
-static bool part_matches(const char *pattern, size_t n, const char *path, size_t m)
-{
-        char part[512], name[512];
-        if (n >= sizeof part || m >= sizeof name)
-                return false;
-        memcpy(part, pattern, n);
-        part[n] = '\0';
-        memcpy(name, path, m);
-        name[m] = '\0';
-        return fnmatch(part, name, 0) == 0;
-}
-
-/*
- * Name by name; ** stands for any number of them. Where it goes wrong, the last ** takes one name more, which is enough:
- * what an earlier one could take, this one can too. So the time is bounded by the product of the lengths.
- */
+/* By the matcher of policies, which knows absolute paths. There ** at the end is also what stands before it; here
+   only what lies below that. */
 bool glob_matches(const char *pattern, const char *path)
 {
-        const char *behind = NULL, *again = NULL;
-        for (;;) {
-                size_t n = strcspn(pattern, "/"), m = strcspn(path, "/");
-                if (n == 2 && memcmp(pattern, "**", 2) == 0) {
-                        if (!pattern[n])
-                                return true;
-                        behind = pattern += n + 1;
-                        again = path;
-                        continue;
-                }
-                if (!pattern[n] == !path[m] && part_matches(pattern, n, path, m)) {
-                        if (!pattern[n])
-                                return true;
-                        pattern += n + 1;
-                        path += m + 1;
-                        continue;
-                }
-                if (!behind || !strchr(again, '/'))
-                        return false;
-                path = again = strchr(again, '/') + 1;
-                pattern = behind;
-        }
+        char absolute[2][PATH_MAX];
+        size_t length = strlen(pattern);
+        bool below = length >= 3 && strcmp(pattern + length - 3, "/**") == 0;
+        return (size_t)snprintf(absolute[0], PATH_MAX, "/%s%s", pattern, below ? "/*" : "") < PATH_MAX &&
+               (size_t)snprintf(absolute[1], PATH_MAX, "/%s", path) < PATH_MAX && pattern_match(absolute[0], absolute[1]);
 }
 
 static void add_rule(struct ignore *i, char *line)
@@ -93,7 +63,7 @@ static void add_rule(struct ignore *i, char *line)
                 rule.directories = true;
                 line[--length] = '\0';
         }
-        if (!length)
+        if (!length || pattern_check(line)) /* what is not well-formed matches nothing */
                 return;
         bool anchored = strchr(line, '/') != NULL, plain = line[strcspn(line, "*?[\\")] == '\0';
         rule.text = line + (*line == '/');
@@ -168,7 +138,7 @@ static bool rule_matches(const struct rule *r, const char *path, const char *nam
         case RULE_ENDING:
                 return length >= end && memcmp(name + length - end, r->text, end) == 0;
         case RULE_ANYWHERE:
-                return fnmatch(r->text, name, 0) == 0;
+                return glob_matches(r->text, name);
         case RULE_ANCHORED:
                 return glob_matches(r->text, path);
         }

@@ -17,7 +17,7 @@ void ignore_leave(struct ignore *i, struct ignore *around);
 /* `path` as above. */
 bool ignore_matches(const struct ignore *i, const char *path, bool is_directory);
 
-/* Does a pattern with * ? [] and ** as a whole name match this path? Both without a slash in front. */
+/* Does a pattern as policy/pattern.h has it match this path? Both without a slash in front. */
 bool glob_matches(const char *pattern, const char *path);
 
 #endif

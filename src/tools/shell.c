@@ -124,12 +124,14 @@ static void keep(struct shell *s, const char *bytes, size_t length)
                 bytes += n;
                 length -= n;
         }
-        for (; length; bytes++, length--) {
-                s->tail[(s->tail_start + s->tail_length) % SHELL_TAIL] = *bytes;
-                if (s->tail_length < SHELL_TAIL)
-                        s->tail_length++;
-                else
-                        s->tail_start = (s->tail_start + 1) % SHELL_TAIL;
+        while (length) {
+                size_t place = (s->tail_start + s->tail_length) % SHELL_TAIL, room = SHELL_TAIL - place;
+                size_t n = length < room ? length : room, kept = s->tail_length + n;
+                memcpy(s->tail + place, bytes, n);
+                s->tail_start = (s->tail_start + (kept > SHELL_TAIL ? kept - SHELL_TAIL : 0)) % SHELL_TAIL;
+                s->tail_length = kept < SHELL_TAIL ? kept : SHELL_TAIL;
+                bytes += n;
+                length -= n;
         }
 }
 

@@ -24,6 +24,7 @@ struct toolbox {
         struct tracker *tracker;
         mode_t new_mode;               /* of files that are made */
         char *const *environment;      /* of commands */
+        int64_t most_seconds;          /* that a command may take; 0: as long as it was asked for */
         struct shell *background[BACKGROUND_MOST]; /* commands that nobody waits for; NULL: free */
 };
 

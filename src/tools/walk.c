@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/fd.h"
 #include "base/text.h"
@@ -27,7 +28,11 @@ static bool walk_directory(struct walking *w, int fd, struct ignore *around, uns
 static bool walk_entry(struct walking *w, int directory, const struct dirent *d, struct ignore *rules, unsigned depth)
 {
         size_t before = w->path.length;
-        bool is_directory = d->d_type == DT_DIR, on = true;
+        struct stat st;
+        unsigned char type = d->d_type;
+        if (type == DT_UNKNOWN && fstatat(directory, d->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+                type = IFTODT(st.st_mode); /* not every filesystem tells */
+        bool is_directory = type == DT_DIR, on = true;
         text_add(&w->path, before ? "/" : "");
         text_add(&w->path, d->d_name);
         if (w->path.failed)
@@ -36,7 +41,7 @@ static bool walk_entry(struct walking *w, int directory, const struct dirent *d,
                 if (is_directory && depth < MOST_DEPTH) {
                         int fd = openat(directory, d->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
                         on = fd < 0 || walk_directory(w, fd, rules, depth + 1);
-                } else if (d->d_type == DT_REG || d->d_type == DT_LNK || d->d_type == DT_UNKNOWN) {
+                } else if (type == DT_REG || type == DT_LNK) {
                         on = w->visit(w->data, directory, d->d_name, w->path.data);
                 }
         }

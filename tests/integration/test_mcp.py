@@ -153,6 +153,70 @@ def test_a_write_that_the_plan_forbids_fails_with_its_reason(connect, workspace)
     assert (workspace / 'fixed').read_text() == 'old' and len(list(workspace.iterdir())) == 1
 
 
+def test_without_exec_no_command_is_started(connect, level, workspace):
+    """Not even the first: the keeper lets an exec pass for a command of `ringwall run`, and here there is none."""
+    (workspace / 'p.yaml').write_text('tools: {modules: {filesystem: }}\n')
+    client = connect('--level', level, '-p', 'p.yaml')
+    for _ in range(2):
+        assert client.refusal('Bash', command='echo ran').startswith('cannot start bash: ')
+    assert client.text('Read', file_path='p.yaml')
+
+
+def test_the_plans_time_holds_for_commands(connect, workspace):
+    (workspace / 'p.yaml').write_text('runtime: {timeout: 1s}\n')
+    client = connect('-p', 'p.yaml')
+    assert client.text('Bash', command='sleep 60', timeout=50) == 'bash: timed out after 1s\nexit: 124'
+    handle = client('Bash', command='sleep 60', run_in_background=True)['structuredContent']['shell_id']
+    time.sleep(1.3)
+    assert client.text('BashOutput', shell_id=handle) == 'status: exited with 124\n'
+
+
+def test_the_record_that_a_plan_asks_for_is_kept(connect, home, workspace):
+    (workspace / 'p.yaml').write_text('security: {sandbox: {audit: true}}\n')
+    client = connect('-p', 'p.yaml')
+    client.text('Bash', command='unshare -U true || true')
+    client.process.stdin.close()
+    assert client.process.wait(timeout=10) == 0
+    record, = (home / '.local/state/ringwall').rglob('*.jsonl')
+    events = [json.loads(line)['event'] for line in record.read_text().splitlines()]
+    assert events[0] == 'session_start' and 'sandbox_applied' in events and 'syscall_intercepted' in events
+    assert events[-1] == 'session_end'
+
+
+def test_without_exec_the_keeper_waits_for_none(connect, home, workspace):
+    (workspace / 'p.yaml').write_text('{tools: {modules: {filesystem: }}, security: {sandbox: {audit: true}}}\n')
+    client = connect('-p', 'p.yaml')
+    client.text('Read', file_path='p.yaml')
+    client.process.stdin.close()
+    assert client.process.wait(timeout=10) == 0
+    record, = (home / '.local/state/ringwall').rglob('*.jsonl')
+    assert 'sandbox_applied' in record.read_text()
+
+
+def test_what_the_box_does_not_hold_is_told(build, home, workspace):
+    (workspace / '.git/hooks').mkdir(parents=True)
+    client = Client(build, home, workspace, '--level', 'standard')
+    client.refusal('Read', file_path='none')
+    client.process.stdin.close()
+    assert client.process.wait(timeout=10) == 0
+    assert '.git/hooks is not protected' in client.process.stderr.read()
+
+
+def test_where_no_box_can_be_made_nothing_is_served(build, home, workspace):
+    helper = next(build.glob('**/withhold'))
+    result = subprocess.run([helper, 'move_mount=EPERM', '--', build / 'ringwall', 'mcp', '--level', 'strict'], cwd=workspace,
+                            input='{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "Read", "arguments": {}}}\n',
+                            capture_output=True, text=True, timeout=60, env={'HOME': str(home), 'PATH': '/usr/bin:/bin'})
+    assert result.returncode == 125 and 'cannot mount' in result.stderr
+    assert not result.stdout or json.loads(result.stdout)['result']['isError']
+
+
+def test_a_session_with_a_time_is_refused(ringwall, workspace):
+    (workspace / 'p.yaml').write_text('security: {sandbox: {idle_timeout: 60}}\n')
+    result = ringwall('mcp', '-p', 'p.yaml')
+    assert result.returncode == 125 and 'idle_timeout (p.yaml:1:' in result.stderr
+
+
 def test_readonly_has_no_tool_that_writes(connect, workspace):
     client = connect('--readonly')
     assert [tool['name'] for tool in client.ask('tools/list')['tools']] == ['Read', 'Glob', 'Grep']

@@ -195,6 +195,17 @@ def test_a_pattern_hides_what_it_matches(inside, workspace):
     assert result.returncode != 0 and 'ermission denied' in result.stderr
 
 
+def test_a_denial_goes_where_the_kernel_goes(inside, home, workspace):
+    """A `..` behind a link is above what the link leads to, not above the link."""
+    (home / 'elsewhere/dir').mkdir(parents=True)
+    (home / 'elsewhere/key').write_text('secret')
+    (workspace / 'sub').symlink_to('../elsewhere/dir')
+    (workspace / 'denied').symlink_to('sub/../key')
+    assert inside('cat denied', '--ro', '../elsewhere').stdout == 'secret'
+    result = inside('cat denied; cat ../elsewhere/key; echo done', '--ro', '../elsewhere', '--deny-read', 'denied')
+    assert result.stdout == 'done\n' and result.stderr.count('Permission denied') == 2
+
+
 def test_a_link_that_leads_to_itself_is_no_reason_to_refuse(inside, workspace):
     (workspace / '.git').mkdir()
     (workspace / '.git/hooks').symlink_to('hooks')

@@ -302,6 +302,7 @@ static void test_glob_finds_the_newest_first(void **state)
         GOOD("Glob", "{'pattern': '*.c', 'path': 'd/e'}", "$/d/e/c.c\n$/d/e/d.c\n");
         GOOD("Glob", "{'pattern': 'gen.*', 'ignored': true}", "$/out/gen.c\n");
         GOOD("Glob", "{'pattern': 'gen.*'}", "no file matches");
+        BAD("Glob", "{'pattern': '[a'}", "the pattern is wrong: a '[' is not closed; write \\[ for the character itself");
         BAD("Glob", "{'pattern': '*', 'path': 'a.c'}", "$/a.c is not a directory");
         BAD("Glob", "{'pattern': '*', 'path': 'none'}", "no such directory: $/none");
         BAD("Glob", "{'pattern': '*', 'path': '/etc'}", "path is outside workspace root: /etc is not in $");
