@@ -31,7 +31,7 @@ static bool walk_entry(struct walking *w, int directory, const struct dirent *d,
         struct stat st;
         unsigned char type = d->d_type;
         if (type == DT_UNKNOWN && fstatat(directory, d->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0)
-                type = IFTODT(st.st_mode); /* not every filesystem tells */
+                type = (unsigned char)IFTODT(st.st_mode); /* not every filesystem tells */
         bool is_directory = type == DT_DIR, on = true;
         text_add(&w->path, before ? "/" : "");
         text_add(&w->path, d->d_name);
