@@ -101,7 +101,8 @@ int start_box(struct launch_request *request, struct report *r, struct running *
                 return done;
         request->scratch = *name ? arena_string(r->arena, name) : NULL;
         request->environment = start_environment(r->arena, request->plan, request->scratch);
-        request->directory = start_directory(r->arena, request->plan);
+        if (!request->directory)
+                request->directory = start_directory(r->arena, request->plan);
         if (!request->environment || !request->directory || (*name && !request->scratch))
                 return error_errno(e, ENOMEM, "start", "no memory");
         done = limits_prepare(r, &ret->cgroup, e);

@@ -25,7 +25,7 @@ struct running {
 };
 
 /*
- * Fills the request's plan-dependent parts (environment, directory, scratch, cgroup), which live in the report's arena,
+ * Fills the request's plan-dependent parts (environment, directory if there is none, scratch, cgroup), which live in the report's arena,
  * and launches. The caller sets plan, command, streams, terminals, foreground. Returns 0 or -errno with an error.
  */
 int start_box(struct launch_request *request, struct report *r, struct running *ret, struct error *e);

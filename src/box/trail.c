@@ -119,6 +119,14 @@ void trail_started(struct trail *t, const struct report *r)
                 add(t, "not_held", json_pack("{s:s}", "what", r->notes[i]));
 }
 
+void trail_event(struct trail *t, const char *event, json_t *fields)
+{
+        if (t->fd >= 0)
+                add(t, event, fields);
+        else
+                json_decref(fields);
+}
+
 int trail_end(struct trail *t, const struct report *r)
 {
         if (t->fd < 0)

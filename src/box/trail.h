@@ -24,6 +24,9 @@ int trail_begin(struct trail *t, const char *path, const struct report *r, struc
 /* The walls stand; called once the command runs. */
 void trail_started(struct trail *t, const struct report *r);
 
+/* Something that happened in between. Takes the fields over. */
+void trail_event(struct trail *t, const char *event, json_t *fields);
+
 /* What was intercepted, and the end. Returns 0, or -EIO when anything could not be written. Closes it. */
 int trail_end(struct trail *t, const struct report *r);
 

@@ -4,6 +4,7 @@
  * A program of its own, because it stays: what it links costs `ringwall run` nothing. Standard output belongs to the
  * protocol; whatever a person should know goes to standard error.
  */
+#include <errno.h>
 #include <string.h>
 
 #include "box/load.h"
@@ -11,9 +12,12 @@
 #include "cli/mcp_options.h"
 #include "cli/policy.h"
 #include "cli/request.h"
+#include "cli/mcp_listen.h"
+#include "mcp/serve_http.h"
 #include "mcp/serve_stdio.h"
 #include "policy/caps.h"
 #include "policy/keys.h"
+#include "session/worker.h"
 
 static const char verb[] = "mcp";
 
@@ -42,11 +46,98 @@ static void tell(const char *sentence)
         (void)front_complain(verb, "%s", sentence);
 }
 
-static int serve(const struct options_result *r, const struct plan *plan)
+/* --- in the server's box --- */
+
+enum { LISTENERS_MOST = 8 };
+
+struct setup {
+        struct mcp_offer offer;
+        struct mcp_listening listening[LISTENERS_MOST];
+        size_t count; /* 0: over standard input and output */
+        char token[MCP_TOKEN_MOST];
+};
+
+static int take_listeners(const struct setup *setup, int broker, struct http_listener *ret, struct error *e)
+{
+        for (size_t i = 0; i < setup->count; i++) {
+                ret[i] = (struct http_listener){ broker_listener(broker), setup->listening[i].local };
+                if (ret[i].fd < 0)
+                        return error_errno(e, -ret[i].fd, "mcp", "cannot listen");
+        }
+        return 0;
+}
+
+static int serve(int broker, const struct launch_request *request)
+{
+        const struct setup *setup = request->data;
+        static struct server s; /* too large for a stack */
+        struct http_listener listeners[LISTENERS_MOST];
+        const struct http_setup http = { listeners, setup->count, setup->token };
+        struct error e = { 0 };
+        int r = take_listeners(setup, broker, listeners, &e);
+        if (r == 0)
+                r = server_open(&s, &setup->offer, NULL, broker, !setup->count, &e);
+        if (r == 0)
+                r = setup->count ? serve_http(&s, &http, &e) : serve_stdio(&s, &e);
+        server_close(&s);
+        if (r < 0)
+                tell(e.text);
+        return r < 0;
+}
+
+/* --- outside --- */
+
+static int open_listeners(const struct options_result *r, struct setup *setup, struct error *e)
+{
+        int done = 0;
+        for (const struct option_use *u = NULL; done == 0 && (u = options_next(r, MCP_OPTION_HTTP, u));) {
+                if (setup->count == LISTENERS_MOST)
+                        return error_set(e, E2BIG, "listen", "at most %d times --http", LISTENERS_MOST);
+                done = mcp_listen(u->value, &setup->listening[setup->count], e);
+                setup->count += done == 0;
+        }
+        if (done == 0 && setup->count)
+                done = mcp_token(options_value(r, MCP_OPTION_TOKEN_FILE), setup->token, e);
+        else if (done == 0 && options_has(r, MCP_OPTION_TOKEN_FILE))
+                done = error_set(e, EINVAL, "listen", "--token-file goes with --http");
+        return done;
+}
+
+/* Once, and nowhere else. */
+static void tell_where(const struct options_result *r, const struct setup *setup)
+{
+        bool needed = false;
+        for (size_t i = 0; i < setup->count; i++) {
+                (void)front_complain(verb, "listening on %s", setup->listening[i].url);
+                needed |= !setup->listening[i].local;
+        }
+        if (needed && !options_has(r, MCP_OPTION_TOKEN_FILE))
+                (void)front_complain(verb, "the token is %s", setup->token);
+}
+
+static int run_server(const struct options_result *r, const struct plan *plan)
+{
+        static struct setup setup;
+        int fds[LISTENERS_MOST];
+        struct error e = { 0 };
+        setup.offer = (struct mcp_offer){ .readonly = options_has(r, MCP_OPTION_READONLY) };
+        int status = open_listeners(r, &setup, &e);
+        if (status == 0) {
+                for (size_t i = 0; i < setup.count; i++)
+                        fds[i] = setup.listening[i].fd;
+                const struct broker broker = { .plan = plan, .tools = worker_serve, .server = serve, .server_data = &setup,
+                                               .listeners = fds, .listener_count = setup.count, .tell = tell };
+                tell_where(r, &setup);
+                status = broker_run(&broker, &e);
+        }
+        for (size_t i = 0; i < setup.count; i++)
+                mcp_listen_end(&setup.listening[i]);
+        return status < 0 ? front_complain(verb, "%s", e.text) : status;
+}
+
+static int check_and_run(const struct options_result *r, const struct plan *plan)
 {
         static const enum plan_number sessions[] = { PLAN_SESSION_TIMEOUT, PLAN_IDLE_TIMEOUT };
-        struct mcp m = { .readonly = options_has(r, MCP_OPTION_READONLY), .tell = tell };
-        struct error e = { 0 };
         if (plan->number[PLAN_LEVEL].number == LEVEL_OFF)
                 return front_complain(verb, "level off has no box for the tools; use --level standard");
         if (strcmp(plan->number[PLAN_MODE].from.name, "default") != 0 && plan->number[PLAN_MODE].number == 0)
@@ -54,7 +145,7 @@ static int serve(const struct options_result *r, const struct plan *plan)
         for (size_t i = 0; i < ARRAY_SIZE(sessions); i++)
                 if (strcmp(plan->number[sessions[i]].from.name, "default") != 0)
                         return refuse_session(plan, sessions[i]);
-        return serve_stdio(&m, plan, &e) < 0 ? front_complain(verb, "%s", e.text) : 0;
+        return run_server(r, plan);
 }
 
 int main(int argc, char **argv)
@@ -74,5 +165,5 @@ int main(int argc, char **argv)
         if (loaded < 0)
                 return front_complain(verb, "%s", e.text);
         policy_print_messages(m);
-        return loaded > 0 ? FRONT_FAILED : serve(&options, plan);
+        return loaded > 0 ? FRONT_FAILED : check_and_run(&options, plan);
 }

@@ -8,6 +8,8 @@
 enum mcp_option {
         MCP_OPTION_READONLY = 200, /* behind those of run_options.h */
         MCP_OPTION_MODE,
+        MCP_OPTION_HTTP,
+        MCP_OPTION_TOKEN_FILE,
 };
 
 extern const struct options_verb mcp_usage;

@@ -21,6 +21,7 @@ struct launch_request {
         const char *scratch;      /* without a mount namespace: scratch_name(); made and removed with the box */
         /* Run in the command's process, behind its walls, instead of a command; with its socket. */
         int (*serve)(int socket, const struct launch_request *request);
+        const void *data;         /* of serve's own */
         int socket;               /* the one descriptor that it gets besides the first three */
         const int *streams;       /* three descriptors for it; NULL: the caller's own */
         unsigned terminals;       /* bit n: its descriptor n is a terminal of the box's own; see pty.c */

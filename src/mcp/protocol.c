@@ -2,7 +2,8 @@
  * MCP's two eras; see protocol.h.
  *
  * A legacy client (2025-11-25 and before) opens with `initialize`. A modern one (2026-07-28) opens with nothing: each of its
- * requests says its version in `params._meta`, and that is how they are told apart, message by message.
+ * requests says its version in `params._meta`, and that is how they are told apart, message by message. Over HTTP a modern
+ * request repeats in its headers what its body says, and the two must agree.
  *
  * What the client controls: everything. A message is parsed with bounds, keys match exactly, and what is wrong gets the
  * error that the protocol has for it. An unknown tool is an error of the protocol; wrong arguments are an answer of the
@@ -13,28 +14,27 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/base64.h"
 #include "base/json.h"
 #include "base/memory.h"
 
-#define META "io.modelcontextprotocol/"
-#define MODERN "2026-07-28"
-
-enum {
-        PARSE_ERROR = -32700,
-        INVALID_REQUEST = -32600,
-        UNKNOWN_METHOD = -32601,
-        INVALID_PARAMS = -32602,
-        UNSUPPORTED_VERSION = -32022,
-        TOOLS_TTL_MS = 3600000, /* they are the same as long as the server runs */
-};
+enum { TOOLS_TTL_MS = 3600000 /* they are the same as long as the server runs */ };
 
 /* The newest first: it is what an unknown client gets. */
 static const char *const legacy_versions[] = { "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05" };
 
+bool mcp_is_legacy(const char *version)
+{
+        for (size_t i = 0; i < ARRAY_SIZE(legacy_versions); i++)
+                if (strcmp(legacy_versions[i], version) == 0)
+                        return true;
+        return false;
+}
+
 /* --- answers --- */
 
 /* Without an id when none could be read. */
-static json_t *error_reply(const json_t *id, int code, const char *message, json_t *data)
+json_t *mcp_error(const json_t *id, int code, const char *message, json_t *data)
 {
         json_t *error = json_pack("{s:i, s:s}", "code", code, "message", message);
         if (error && data)
@@ -50,22 +50,24 @@ static json_t *server_info(void)
         return json_pack("{s:s, s:s, s:s}", "name", "ringwall", "title", "ringwall", "version", RINGWALL_VERSION);
 }
 
-static json_t *capabilities(void)
-{
-        return json_pack("{s:{s:b}}", "tools", "listChanged", 0);
-}
-
-/* Takes the result over. */
-static json_t *result_reply(const json_t *id, bool modern, json_t *result)
+json_t *mcp_result(const json_t *id, bool modern, json_t *result)
 {
         if (result && modern) {
-                json_object_set_new(result, "resultType", json_string("complete"));
-                json_object_set_new(result, "_meta", json_pack("{s:o}", META "serverInfo", server_info()));
+                if (!json_object_get(result, "resultType"))
+                        json_object_set_new(result, "resultType", json_string("complete"));
+                if (!json_object_get(result, "_meta"))
+                        json_object_set_new(result, "_meta", json_object());
+                json_object_set_new(json_object_get(result, "_meta"), MCP_META "serverInfo", server_info());
         }
         return json_pack("{s:s, s:O, s:o}", "jsonrpc", "2.0", "id", id, "result", result);
 }
 
-json_t *mcp_result(const json_t *id, bool modern, const json_t *answer)
+json_t *mcp_notification(const char *method, json_t *params)
+{
+        return json_pack("{s:s, s:s, s:o}", "jsonrpc", "2.0", "method", method, "params", params);
+}
+
+json_t *mcp_tool_result(const json_t *answer)
 {
         const char *text = json_string_value(json_object_get(answer, "text"));
         const char *image = json_string_value(json_object_get(answer, "image_type"));
@@ -76,183 +78,182 @@ json_t *mcp_result(const json_t *id, bool modern, const json_t *answer)
         json_t *result = json_pack("{s:o, s:b}", "content", content, "isError", failed);
         if (result && structured)
                 json_object_set(result, "structuredContent", structured);
-        return result_reply(id, modern, result);
+        return result;
 }
 
-json_t *mcp_failure(const json_t *id, bool modern, const char *why)
+json_t *mcp_tool_failure(const char *why)
 {
-        return result_reply(id, modern, json_pack("{s:[{s:s, s:s}], s:b}", "content", "type", "text", "text", why, "isError", 1));
+        return json_pack("{s:[{s:s, s:s}], s:b}", "content", "type", "text", "text", why, "isError", 1);
 }
 
-/* --- methods --- */
+/* --- results of methods --- */
 
-struct request {
-        const struct mcp *m;
-        const json_t *id, *params;
-        bool modern;
-};
-
-static json_t *initialize(const struct request *r)
+static json_t *capabilities(const struct mcp_offer *offer, bool modern)
 {
-        const char *asked = json_string_value(json_object_get(r->params, "protocolVersion")), *version = legacy_versions[0];
-        if (!asked)
-                return error_reply(r->id, INVALID_PARAMS, "initialize needs protocolVersion", NULL);
-        for (size_t i = 0; i < ARRAY_SIZE(legacy_versions); i++)
-                if (strcmp(legacy_versions[i], asked) == 0)
-                        version = legacy_versions[i];
-        return result_reply(r->id, false, json_pack("{s:s, s:o, s:o}", "protocolVersion", version, "capabilities",
-                                                    capabilities(), "serverInfo", server_info()));
+        return offer->capabilities ? offer->capabilities(modern) : json_pack("{s:{s:b}}", "tools", "listChanged", 0);
 }
 
-static json_t *ping(const struct request *r)
+static json_t *instruct(const struct mcp_offer *offer, json_t *result)
 {
-        return result_reply(r->id, r->modern, json_object());
+        if (result && offer->instructions)
+                json_object_set_new(result, "instructions", json_string(offer->instructions));
+        return result;
 }
 
-static json_t *discover(const struct request *r)
+json_t *mcp_initialize(const struct mcp_offer *offer, const json_t *params, const char **why)
+{
+        const char *asked = json_string_value(json_object_get(params, "protocolVersion"));
+        if (!asked) {
+                *why = "initialize needs protocolVersion";
+                return NULL;
+        }
+        return instruct(offer, json_pack("{s:s, s:o, s:o}", "protocolVersion", mcp_is_legacy(asked) ? asked : legacy_versions[0],
+                                         "capabilities", capabilities(offer, false), "serverInfo", server_info()));
+}
+
+json_t *mcp_discover(const struct mcp_offer *offer)
 {
         json_t *versions = json_array();
-        json_array_append_new(versions, json_string(MODERN));
+        json_array_append_new(versions, json_string(MCP_MODERN));
         for (size_t i = 0; i < ARRAY_SIZE(legacy_versions); i++)
                 json_array_append_new(versions, json_string(legacy_versions[i]));
-        return result_reply(r->id, true, json_pack("{s:o, s:o, s:i, s:s}", "supportedVersions", versions, "capabilities",
-                                                   capabilities(), "ttlMs", TOOLS_TTL_MS, "cacheScope", "private"));
+        return instruct(offer, json_pack("{s:o, s:o, s:i, s:s}", "supportedVersions", versions, "capabilities",
+                                         capabilities(offer, true), "ttlMs", TOOLS_TTL_MS, "cacheScope", "private"));
 }
 
-static bool is_offered(const struct mcp *m, const struct tool *t)
+static bool is_offered(const struct mcp_offer *offer, const struct tool *t)
 {
-        return t && (t->reads_only || !m->readonly);
+        return t && (t->reads_only || !offer->readonly);
 }
 
-static json_t *list_tools(const struct request *r)
+json_t *mcp_list_tools(const struct mcp_offer *offer, const json_t *params, bool modern, const char **why)
 {
-        json_t *list = json_array(), *cursor = json_object_get(r->params, "cursor");
+        json_t *list = json_array(), *cursor = json_object_get(params, "cursor");
         if (cursor && !(json_is_string(cursor) && !*json_string_value(cursor))) {
                 json_decref(list);
-                return error_reply(r->id, INVALID_PARAMS, "there is no such cursor", NULL);
+                *why = "there is no such cursor";
+                return NULL;
         }
         for (size_t i = 0; i < tool_count; i++)
-                if (is_offered(r->m, tools[i]))
+                if (is_offered(offer, tools[i]))
                         json_array_append_new(list, tool_describe(tools[i]));
         json_t *result = json_pack("{s:o}", "tools", list);
-        if (result && r->modern) {
+        if (result && modern) {
                 json_object_set_new(result, "ttlMs", json_integer(TOOLS_TTL_MS));
                 json_object_set_new(result, "cacheScope", json_string("private"));
         }
-        return result_reply(r->id, r->modern, result);
+        return result;
 }
 
-/* NULL when the call is to be made. */
-static json_t *call_tool(const struct request *r, struct mcp_event *ret)
+const struct tool *mcp_find_tool(const struct mcp_offer *offer, const json_t *params)
 {
-        const char *name = json_string_value(json_object_get(r->params, "name"));
-        json_t *arguments = json_object_get(r->params, "arguments");
+        const char *name = json_string_value(json_object_get(params, "name"));
         const struct tool *tool = name ? tool_find(name) : NULL;
-        if (!is_offered(r->m, tool)) {
-                CLEANUP_TEXT struct text message = { 0 };
-                text_format(&message, "there is no tool '%.60s'", name ? name : "");
-                return error_reply(r->id, INVALID_PARAMS, message.data ? message.data : "there is no such tool", NULL);
-        }
-        ret->kind = MCP_CALL;
-        ret->tool = tool;
-        ret->arguments = arguments ? json_incref(arguments) : json_object();
-        return NULL;
-}
-
-static const struct {
-        const char *name;
-        bool legacy, modern;
-        json_t *(*answer)(const struct request *r);
-} methods[] = {
-        { "initialize", true, false, initialize },
-        { "ping", true, true, ping },
-        { "server/discover", false, true, discover },
-        { "tools/list", true, true, list_tools },
-};
-
-static json_t *answer_request(const struct request *r, const char *method, struct mcp_event *ret)
-{
-        if (strcmp(method, "tools/call") == 0)
-                return call_tool(r, ret);
-        for (size_t i = 0; i < ARRAY_SIZE(methods); i++)
-                if (strcmp(methods[i].name, method) == 0 && (r->modern ? methods[i].modern : methods[i].legacy))
-                        return methods[i].answer(r);
-        if (strcmp(method, "server/discover") == 0)
-                return error_reply(r->id, INVALID_PARAMS, "params._meta must say " META "protocolVersion", NULL);
-        return error_reply(r->id, UNKNOWN_METHOD, "there is no such method", NULL);
+        return is_offered(offer, tool) ? tool : NULL;
 }
 
 /* --- messages --- */
 
-/* Which era a request belongs to. NULL, or the error when its version is not known. */
-static json_t *find_era(struct request *r)
+static void refuse(struct mcp_message *m, int code, const char *message, json_t *data)
 {
-        const json_t *meta = json_object_get(r->params, "_meta"), *version = json_object_get(meta, META "protocolVersion");
-        if (!version)
-                return NULL;
-        r->modern = true;
-        if (!json_is_string(version) || !json_is_object(json_object_get(meta, META "clientCapabilities")))
-                return error_reply(r->id, INVALID_PARAMS, "params._meta must say " META "protocolVersion and "
-                                   META "clientCapabilities", NULL);
-        if (strcmp(json_string_value(version), MODERN) == 0)
-                return NULL;
-        return error_reply(r->id, UNSUPPORTED_VERSION, "this protocol version is not supported",
-                           json_pack("{s:[s], s:s}", "supported", MODERN, "requested", json_string_value(version)));
+        m->kind = MCP_BAD;
+        m->status = 400;
+        m->error = mcp_error(m->id, code, message, data);
 }
 
-static void take_request(const struct mcp *m, const json_t *message, const char *method, json_t *id, struct mcp_event *ret)
+/* A header's value as its words in the body: those that no header can carry come as base64, between marks. */
+static bool header_equals(const char *header, const char *value)
 {
-        struct request r = { .m = m, .id = id, .params = json_object_get(message, "params") };
-        json_t *reply = NULL;
-        if (r.params && !json_is_object(r.params))
-                reply = error_reply(id, INVALID_PARAMS, "params must be an object", NULL);
-        if (!reply)
-                reply = find_era(&r);
-        ret->id = json_incref(id);
-        ret->modern = r.modern;
-        if (!reply)
-                reply = answer_request(&r, method, ret);
-        if (reply)
-                *ret = (struct mcp_event){ .kind = MCP_REPLY, .reply = reply, .id = ret->id, .modern = r.modern };
+        static const char begin[] = "=?base64?", end[] = "?=";
+        const size_t begins = sizeof begin - 1, ends = sizeof end - 1, length = header ? strlen(header) : 0;
+        CLEANUP_TEXT struct text decoded = { 0 };
+        if (length < begins + ends || strncmp(header, begin, begins) != 0 || strcmp(header + length - ends, end) != 0)
+                return header && strcmp(header, value) == 0;
+        return base64_decode(&decoded, header + begins, length - begins - ends) && decoded.length == strlen(value) &&
+               memcmp(decoded.data, value, decoded.length) == 0;
 }
 
-static void take_notification(const json_t *message, const char *method, struct mcp_event *ret)
+/* What a request names, if its method names something; else NULL. */
+static const char *named(const struct mcp_message *m)
 {
-        json_t *id = json_object_get(json_object_get(message, "params"), "requestId");
-        if (strcmp(method, "notifications/cancelled") == 0 && (json_is_string(id) || json_is_integer(id)))
-                *ret = (struct mcp_event){ .kind = MCP_CANCEL, .id = json_incref(id) };
+        static const struct {
+                const char *method, *key;
+        } names[] = { { "tools/call", "name" }, { "prompts/get", "name" }, { "resources/read", "uri" } };
+        for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+                if (strcmp(names[i].method, m->method) == 0)
+                        return json_string_value(json_object_get(m->params, names[i].key));
+        return NULL;
 }
 
-static void refuse(struct mcp_event *ret, int code, const char *message)
+/* The headers of a modern request. NULL when they agree with the body, else what does not. */
+static const char *find_mismatch(const struct mcp_headers *h, const struct mcp_message *m, const char *version)
 {
-        *ret = (struct mcp_event){ .kind = MCP_REPLY, .reply = error_reply(NULL, code, message, NULL) };
+        const char *name = named(m);
+        return !h->version || strcmp(h->version, version) != 0
+                ? "the header MCP-Protocol-Version must be what params._meta says"
+             : !h->method || strcmp(h->method, m->method) != 0 ? "the header Mcp-Method must be the method of the body"
+             : name && !header_equals(h->name, name) ? "the header Mcp-Name must be what the body names"
+                                                     : NULL;
 }
 
-void mcp_take(const struct mcp *m, const char *text, size_t length, struct mcp_event *ret)
+static void read_modern(const struct mcp_headers *headers, struct mcp_message *m)
 {
-        CLEANUP_JSON json_t *message = NULL;
-        *ret = (struct mcp_event){ .kind = MCP_NOTHING };
-        if (json_parse_bounded(text, length, MCP_MOST_BYTES, JSON_DEPTH_MAX, &message, NULL, NULL, NULL) < 0) {
-                refuse(ret, PARSE_ERROR, "this is not JSON that can be read");
+        const json_t *meta = json_object_get(m->params, "_meta");
+        const char *version = json_string_value(json_object_get(meta, MCP_META "protocolVersion"));
+        m->modern = true;
+        if (!version || !json_is_object(json_object_get(meta, MCP_META "clientCapabilities"))) {
+                refuse(m, MCP_INVALID_PARAMS, "params._meta must say " MCP_META "protocolVersion and " MCP_META
+                       "clientCapabilities", NULL);
                 return;
         }
-        const char *version = json_string_value(json_object_get(message, "jsonrpc"));
-        const char *method = json_string_value(json_object_get(message, "method"));
-        json_t *id = json_object_get(message, "id");
-        bool answer = json_object_get(message, "result") || json_object_get(message, "error");
-        if (!version || strcmp(version, "2.0") != 0 || (!method && !answer) ||
-            (id && !json_is_string(id) && !json_is_integer(id)))
-                refuse(ret, INVALID_REQUEST, json_is_array(message) ? "batches are not supported" : "this is no request");
-        else if (method && id)
-                take_request(m, message, method, id, ret);
-        else if (method)
-                take_notification(message, method, ret);
+        const char *mismatch = headers ? find_mismatch(headers, m, version) : NULL;
+        bool known = strcmp(version, MCP_MODERN) == 0;
+        if (mismatch && (known || strcmp(headers->version ? headers->version : "", version) != 0))
+                refuse(m, MCP_HEADER_MISMATCH, mismatch, NULL);
+        else if (!known)
+                refuse(m, MCP_UNSUPPORTED_VERSION, "this protocol version is not supported",
+                       json_pack("{s:[s], s:s}", "supported", MCP_MODERN, "requested", version));
 }
 
-void mcp_event_done(struct mcp_event *event)
+static void read_request(const struct mcp_headers *headers, struct mcp_message *m)
 {
-        json_decref(event->reply);
-        json_decref(event->id);
-        json_decref(event->arguments);
-        *event = (struct mcp_event){ .kind = MCP_NOTHING };
+        const json_t *meta = json_object_get(m->params, "_meta");
+        if (json_object_get(meta, MCP_META "protocolVersion") || strcmp(m->method, "server/discover") == 0 ||
+            (headers && headers->version && !mcp_is_legacy(headers->version)))
+                read_modern(headers, m);
+}
+
+void mcp_read(const struct mcp_headers *headers, const char *text, size_t length, struct mcp_message *ret)
+{
+        *ret = (struct mcp_message){ .kind = MCP_BAD };
+        if (json_parse_bounded(text, length, MCP_MOST_BYTES, JSON_DEPTH_MAX, &ret->whole, NULL, NULL, NULL) < 0) {
+                refuse(ret, MCP_PARSE_ERROR, "this is not JSON that can be read", NULL);
+                return;
+        }
+        const json_t *whole = ret->whole, *id = json_object_get(whole, "id");
+        const char *version = json_string_value(json_object_get(whole, "jsonrpc"));
+        bool answer = json_object_get(whole, "result") || json_object_get(whole, "error");
+        ret->method = json_string_value(json_object_get(whole, "method"));
+        if (!version || strcmp(version, "2.0") != 0 || (!ret->method && !answer) ||
+            (id && !json_is_string(id) && !json_is_integer(id))) {
+                refuse(ret, MCP_INVALID_REQUEST, json_is_array(whole) ? "batches are not supported" : "this is no request", NULL);
+                return;
+        }
+        ret->id = id;
+        ret->params = json_object_get(whole, "params");
+        ret->kind = !ret->method ? MCP_RESPONSE : id ? MCP_REQUEST : MCP_NOTIFICATION;
+        if (ret->params && !json_is_object(ret->params)) {
+                ret->params = NULL;
+                if (ret->kind == MCP_REQUEST)
+                        refuse(ret, MCP_INVALID_PARAMS, "params must be an object", NULL);
+        } else if (ret->kind == MCP_REQUEST) {
+                read_request(headers, ret);
+        }
+}
+
+void mcp_message_done(struct mcp_message *m)
+{
+        json_decref(m->whole);
+        json_decref(m->error);
+        *m = (struct mcp_message){ .kind = MCP_BAD };
 }

@@ -11,37 +11,80 @@
 
 #include "tools/tool.h"
 
-enum { MCP_MOST_BYTES = 10 << 20 }; /* of a message: clients have the same bound */
+#define MCP_META "io.modelcontextprotocol/"
+#define MCP_MODERN "2026-07-28"
 
-struct mcp {
-        bool readonly; /* only tools that read */
-        void (*tell)(const char *sentence); /* to the person who started the server */
+enum {
+        MCP_MOST_BYTES = 10 << 20, /* of a message: clients have the same bound */
+
+        MCP_PARSE_ERROR = -32700,
+        MCP_INVALID_REQUEST = -32600,
+        MCP_UNKNOWN_METHOD = -32601,
+        MCP_INVALID_PARAMS = -32602,
+        MCP_HEADER_MISMATCH = -32020,
+        MCP_MISSING_CAPABILITY = -32021,
+        MCP_UNSUPPORTED_VERSION = -32022,
 };
 
-enum mcp_kind {
-        MCP_NOTHING, /* a notification, or an answer to something that we never asked */
-        MCP_REPLY,   /* `reply` is the answer */
-        MCP_CALL,    /* `tool` is to be called with `arguments`; mcp_result() makes the answer of what it says */
-        MCP_CANCEL,  /* the call with this `id` is not wanted any more */
+/* What the headers of an HTTP request say of the message in its body. NULL: the header was not there. */
+struct mcp_headers {
+        const char *version, *method, *name;
 };
 
-struct mcp_event {
+enum mcp_kind { MCP_BAD, MCP_REQUEST, MCP_NOTIFICATION, MCP_RESPONSE };
+
+/* A client's message. */
+struct mcp_message {
         enum mcp_kind kind;
-        json_t *reply;
-        json_t *id;
+        json_t *whole;
+        const char *method;   /* of a request or a notification */
+        const json_t *id;     /* of a request or a response */
+        const json_t *params; /* an object, or NULL */
         bool modern;
-        const struct tool *tool;
-        json_t *arguments;
+        json_t *error;        /* MCP_BAD: the answer to it */
+        int status;           /* the HTTP status of that answer */
 };
 
-/* One message. The event's values are the caller's: mcp_event_done(). */
-void mcp_take(const struct mcp *m, const char *text, size_t length, struct mcp_event *ret);
-void mcp_event_done(struct mcp_event *event);
+/*
+ * Reads one message and says what it is. `headers` is NULL where there are none: over stdio. The message is the caller's:
+ * mcp_message_done().
+ */
+void mcp_read(const struct mcp_headers *headers, const char *text, size_t length, struct mcp_message *ret);
+void mcp_message_done(struct mcp_message *m);
 
-/* The answer to a call, from the tools' own ({"is_error", "text", "structured", "image_type"}). NULL without memory. */
-json_t *mcp_result(const json_t *id, bool modern, const json_t *answer);
+/* Whether a legacy version is one that we speak. */
+bool mcp_is_legacy(const char *version);
 
-/* The answer to a call that never came back. */
-json_t *mcp_failure(const json_t *id, bool modern, const char *why);
+/* --- answers; each NULL without memory --- */
+
+json_t *mcp_error(const json_t *id, int code, const char *message, json_t *data);
+
+/* A request's answer, from its result, which is taken over. */
+json_t *mcp_result(const json_t *id, bool modern, json_t *result);
+
+json_t *mcp_notification(const char *method, json_t *params);
+
+/* The result of a call, from the tools' answer ({"is_error", "text", "structured", "image_type"}). */
+json_t *mcp_tool_result(const json_t *answer);
+
+/* The result of a call that failed, or never came back. */
+json_t *mcp_tool_failure(const char *why);
+
+/* --- results of methods --- */
+
+/* What a server offers. */
+struct mcp_offer {
+        bool readonly;                       /* only tools that read */
+        json_t *(*capabilities)(bool modern); /* all that it declares; NULL: tools, and nothing else */
+        const char *instructions;            /* for the agent; NULL: none */
+};
+
+/* NULL when it is not asked for rightly: `why` says what is wrong. */
+json_t *mcp_initialize(const struct mcp_offer *offer, const json_t *params, const char **why);
+json_t *mcp_discover(const struct mcp_offer *offer);
+json_t *mcp_list_tools(const struct mcp_offer *offer, const json_t *params, bool modern, const char **why);
+
+/* The tool of a call, or NULL when none of that name is offered. */
+const struct tool *mcp_find_tool(const struct mcp_offer *offer, const json_t *params);
 
 #endif

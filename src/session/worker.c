@@ -28,13 +28,8 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/json.h"
-#include "policy/caps.h"
 #include "tools/shell.h"
 #include "tools/tool.h"
-
-static const char stage[] = "tools";
-
-enum { LAST_WORDS_MS = 1000 };
 
 /* --- in the box --- */
 
@@ -181,7 +176,7 @@ static int serve_calls(struct service *s)
         return r;
 }
 
-static int serve(int socket, const struct launch_request *request)
+int worker_serve(int socket, const struct launch_request *request)
 {
         static struct service s; /* too large for a stack */
         struct workspace *workspace = NULL;
@@ -198,117 +193,27 @@ static int serve(int socket, const struct launch_request *request)
 
 /* --- outside --- */
 
-int worker_start(struct worker *w, const struct plan *plan, struct error *e)
-{
-        static char word[] = "tools";
-        static char *const name[] = { word, NULL };
-        int ends[2];
-        *w = (struct worker){ .plan = plan, .channel.fd = -1, .trail.fd = -1, .arena = arena_new(CAP_ARENA_BYTES) };
-        CLEANUP_FD int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-        if (!w->arena || null < 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0) {
-                int code = w->arena ? errno : ENOMEM;
-                arena_free(w->arena);
-                w->arena = NULL;
-                return error_errno(e, code, stage, "cannot prepare the tools");
-        }
-        CLEANUP_FD int theirs = ends[1];
-        int streams[] = { null, null, STDERR_FILENO };
-        report_begin(&w->report, w->arena, plan, name);
-        struct launch_request request = { .plan = plan, .command = name, .serve = serve,
-                                          .socket = theirs, .streams = streams };
-        int r = channel_open(&w->channel, ends[0]);
-        if (r == 0)
-                r = trail_begin(&w->trail, NULL, &w->report, e);
-        if (r == 0)
-                r = start_box(&request, &w->report, &w->running, e);
-        w->alive = r == 0;
-        if (r < 0) {
-                report_stop(&w->report, END_FAILED, e);
-                (void)worker_end(w); /* the failure is told already */
-        }
-        return r;
-}
-
-/* What the keeper says. True when it was the last, or it says nothing any more. */
-static bool hear_keeper(struct worker *w)
-{
-        for (;;) {
-                struct box_message m;
-                CLEANUP_FD int fd = -1;
-                ssize_t n = box_receive(&w->running.box, &m, &fd);
-                if (n == -EAGAIN)
-                        return false;
-                if (n == -EINTR)
-                        continue;
-                if (n != sizeof m || report_take(&w->report, &m))
-                        return true;
-                if (m.kind == BOX_STARTED)
-                        trail_started(&w->trail, &w->report);
-        }
-}
-
-/* It ends when the channel does. Then the keeper tells what was refused, for the record; not for ever. */
-static void let_it_end(struct worker *w)
-{
-        int64_t until = clock_ms() + LAST_WORDS_MS;
-        (void)shutdown(w->channel.fd, SHUT_RDWR);
-        while (!hear_keeper(w) && clock_ms() < until) {
-                struct pollfd keeper = { .fd = w->running.box.control, .events = POLLIN };
-                (void)poll(&keeper, 1, LAST_WORDS_MS);
-        }
-}
-
-int worker_end(struct worker *w)
-{
-        if (w->alive) {
-                let_it_end(w);
-                box_end(&w->running.box);
-                start_finish(&w->running, &w->report);
-        }
-        int r = w->arena ? trail_end(&w->trail, &w->report) : 0;
-        w->alive = false;
-        channel_close(&w->channel);
-        arena_free(w->arena);
-        w->arena = NULL;
-        return r;
-}
-
-void worker_poll(const struct worker *w, struct pollfd ret[WORKER_FDS])
-{
-        ret[0] = (struct pollfd){ .fd = w->alive ? w->channel.fd : -1, .events = channel_events(&w->channel) };
-        ret[1] = (struct pollfd){ .fd = w->alive ? w->running.box.control : -1, .events = POLLIN };
-}
-
-int worker_call(struct worker *w, json_int_t id, const char *tool, const json_t *arguments)
+int worker_call(struct channel *c, json_int_t id, const char *tool, const json_t *arguments)
 {
         CLEANUP_TEXT struct text out = { 0 };
         CLEANUP_JSON json_t *call = json_pack("{s:I, s:s, s:O}", "id", id, "tool", tool, "arguments", arguments);
         int r = call ? json_write(call, &out, false) : -ENOMEM;
-        return r < 0 ? r : channel_put(&w->channel, out.data, out.length);
+        return r < 0 ? r : channel_put(c, out.data, out.length);
 }
 
-int worker_cancel(struct worker *w, json_int_t id)
+int worker_cancel(struct channel *c, json_int_t id)
 {
         char text[64];
         int n = snprintf(text, sizeof text, "{\"cancel\":%lld}", (long long)id);
-        return channel_put(&w->channel, text, (size_t)n);
+        return channel_put(c, text, (size_t)n);
 }
 
-int worker_answer(struct worker *w, json_t **ret, struct error *e)
+int worker_answer(struct channel *c, json_t **ret)
 {
         const char *frame = NULL;
         size_t length = 0;
-        int r = channel_move(&w->channel);
-        if (r == 0)
-                r = channel_take(&w->channel, &frame, &length);
-        if (r == 1 && json_parse_bounded(frame, length, CHANNEL_MOST, JSON_DEPTH_MAX, ret, NULL, NULL, NULL) == 0)
-                return 1;
-        if (r != 0)
-                return error_set(e, EPROTO, stage, "the tools answered with nonsense");
-        if (!hear_keeper(w) && !w->channel.ended)
-                return 0;
-        if (!w->report.error.code)
-                return error_set(e, EPIPE, stage, "the tools have ended");
-        *e = w->report.error;
-        return -e->code;
+        int r = channel_take(c, &frame, &length);
+        if (r == 1)
+                r = json_parse_bounded(frame, length, CHANNEL_MOST, JSON_DEPTH_MAX, ret, NULL, NULL, NULL) == 0 ? 1 : -EPROTO;
+        return r;
 }

@@ -1,48 +1,27 @@
 /*
- * The tools in their box: a process behind the plan's walls that runs them, and the channel to it. Theory of operation:
+ * The tools in their box: the function that runs them there, and what is said to it over its channel. Theory of operation:
  * worker.c.
  */
 #ifndef RINGWALL_SESSION_WORKER_H
 #define RINGWALL_SESSION_WORKER_H
 
 #include <jansson.h>
-#include <poll.h>
-#include <stdbool.h>
 
-#include "box/start.h"
-#include "box/trail.h"
+#include "linux/launch.h"
 #include "wire/channel.h"
 
-struct worker {
-        const struct plan *plan;
-        struct arena *arena;
-        struct report report;
-        struct running running;
-        struct channel channel;
-        struct trail trail;
-        bool alive;
-};
+/* Answers calls until the channel ends. Runs as: the one process of a box; request->data is unused. */
+int worker_serve(int channel, const struct launch_request *request);
 
-/* Starts it. The caller has one thread. Returns 0 or -errno with an error. */
-int worker_start(struct worker *w, const struct plan *plan, struct error *e);
-
-/* Ends it, with everything in its box. Returns 0, or -EIO when its record could not be written to its end. */
-int worker_end(struct worker *w);
-
-/* What to poll for it. */
-enum { WORKER_FDS = 2 };
-void worker_poll(const struct worker *w, struct pollfd ret[WORKER_FDS]);
+/* --- outside --- */
 
 /* Sends a call: {"id", "tool", "arguments"}. Returns 0 or -errno. */
-int worker_call(struct worker *w, json_int_t id, const char *tool, const json_t *arguments);
+int worker_call(struct channel *c, json_int_t id, const char *tool, const json_t *arguments);
 
 /* Ends what was started for this call. An answer comes all the same. */
-int worker_cancel(struct worker *w, json_int_t id);
+int worker_cancel(struct channel *c, json_int_t id);
 
-/*
- * Moves what can be moved, and takes the next answer: {"id", "is_error", "text", "structured", "image_type"}. Returns 1
- * with one, which is the caller's; 0 without; -errno, with an error that says why, when the worker is gone.
- */
-int worker_answer(struct worker *w, json_t **ret, struct error *e);
+/* The next answer that has come: 1 with {"id", "is_error", "text", …}, 0 when there is none, -EPROTO for nonsense. */
+int worker_answer(struct channel *c, json_t **ret);
 
 #endif

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/base64.h"
 #include "base/fd.h"
 #include "base/memory.h"
 #include "tools/tool.h"
@@ -97,19 +98,6 @@ static const char *image_type(const char *bytes, size_t length)
         return NULL;
 }
 
-/* Three bytes become four letters; `length` is a multiple of three but at the end. */
-static void add_base64(struct text *out, const unsigned char *bytes, size_t length)
-{
-        static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-        for (size_t i = 0; i < length; i += 3) {
-                unsigned long value = (unsigned long)bytes[i] << 16 | (i + 1 < length ? (unsigned long)bytes[i + 1] << 8 : 0) |
-                                      (i + 2 < length ? bytes[i + 2] : 0);
-                char four[] = { letters[value >> 18], letters[value >> 12 & 63],
-                                i + 1 < length ? letters[value >> 6 & 63] : '=', i + 2 < length ? letters[value & 63] : '=' };
-                text_add_bytes(out, four, sizeof four);
-        }
-}
-
 static void read_image(int fd, const struct spot *s, const char *type, struct tool_answer *answer)
 {
         CLEANUP_FREE char *data = malloc(MOST_IMAGE + 1);
@@ -123,7 +111,7 @@ static void read_image(int fd, const struct spot *s, const char *type, struct to
                 return;
         }
         answer->image_type = type;
-        add_base64(&answer->text, (const unsigned char *)data, length);
+        base64_encode(&answer->text, data, length);
         answer->structured = json_pack("{s:s, s:i, s:i, s:b}", "path", s->path, "first_line", 0, "lines", 0, "more", 0);
 }
 

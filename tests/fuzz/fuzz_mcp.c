@@ -1,6 +1,6 @@
 /*
- * A client's message. Whatever it is, there is an answer, a call, or nothing to do; an answer is JSON-RPC that can be written,
- * with the id that was asked for or with none; and a call is of a tool that exists.
+ * A client's message. Whatever it is, it is a request with an id, a notification or an answer of the client's, or it is refused
+ * by JSON-RPC that can be written, with the id that was asked for or with none. The first byte says what HTTP's headers do.
  */
 #include <string.h>
 
@@ -10,41 +10,55 @@
 #include "fuzz.h"
 #include "mcp/protocol.h"
 
-static void check_reply(const struct mcp_event *event)
+static void check_reply(const json_t *reply, const json_t *asked)
 {
         CLEANUP_TEXT struct text out = { 0 };
-        const char *version = json_string_value(json_object_get(event->reply, "jsonrpc"));
-        const json_t *id = json_object_get(event->reply, "id"), *error = json_object_get(event->reply, "error");
+        const char *version = json_string_value(json_object_get(reply, "jsonrpc"));
+        const json_t *id = json_object_get(reply, "id"), *error = json_object_get(reply, "error");
         PROMISE(version && strcmp(version, "2.0") == 0);
-        PROMISE(!error != !json_object_get(event->reply, "result"));
-        PROMISE(!id || (event->id && json_equal(id, event->id)));
+        PROMISE(!error != !json_object_get(reply, "result"));
+        PROMISE(!id || (asked && json_equal(id, asked)));
         PROMISE(!error || (json_is_integer(json_object_get(error, "code")) && json_is_string(json_object_get(error, "message"))));
-        PROMISE(json_write(event->reply, &out, false) == 0);
+        PROMISE(json_write(reply, &out, false) == 0);
         PROMISE(!memchr(out.data, '\n', out.length)); /* it is one line */
 }
 
-static void check_call(const struct mcp_event *event, bool readonly)
+static void check_request(const struct mcp_message *m)
 {
-        PROMISE(event->tool && tool_find(event->tool->name) == event->tool && (!readonly || event->tool->reads_only));
-        PROMISE(event->arguments && (json_is_string(event->id) || json_is_integer(event->id)));
-        CLEANUP_JSON json_t *failure = mcp_failure(event->id, event->modern, "why");
-        PROMISE(json_equal(json_object_get(failure, "id"), event->id));
+        static const struct mcp_offer offers[] = { { 0 }, { .readonly = true } };
+        PROMISE(m->method && (json_is_string(m->id) || json_is_integer(m->id)) && (!m->params || json_is_object(m->params)));
+        for (size_t i = 0; i < ARRAY_SIZE(offers); i++) {
+                const struct tool *tool = mcp_find_tool(&offers[i], m->params);
+                const char *why = NULL;
+                CLEANUP_JSON json_t *first = mcp_initialize(&offers[i], m->params, &why);
+                PROMISE(!first == (why != NULL));
+                why = NULL;
+                CLEANUP_JSON json_t *list = mcp_list_tools(&offers[i], m->params, m->modern, &why);
+                PROMISE(!list == (why != NULL));
+                PROMISE(!tool || (tool_find(tool->name) == tool && (!offers[i].readonly || tool->reads_only)));
+        }
+        CLEANUP_JSON json_t *failure = mcp_result(m->id, m->modern, mcp_tool_failure("why"));
+        PROMISE(json_equal(json_object_get(failure, "id"), m->id));
+        check_reply(failure, m->id);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-        for (int readonly = 0; readonly < 2; readonly++) {
-                struct mcp m = { .readonly = readonly };
-                struct mcp_event event;
-                mcp_take(&m, (const char *)data, size, &event);
-                PROMISE((event.kind == MCP_REPLY) == (event.reply != NULL));
-                if (event.kind == MCP_REPLY)
-                        check_reply(&event);
-                if (event.kind == MCP_CALL)
-                        check_call(&event, readonly);
-                if (event.kind == MCP_CANCEL)
-                        PROMISE(json_is_string(event.id) || json_is_integer(event.id));
-                mcp_event_done(&event);
-        }
+        static const struct mcp_headers headers[] = {
+                { 0 }, { .version = "2025-11-25" }, { .version = "2026-07-28", .method = "tools/call", .name = "Read" },
+                { .version = "v999", .method = "ping", .name = "=?base64?UmVhZA==?=" },
+        };
+        struct mcp_message m;
+        if (!size)
+                return 0;
+        size_t which = data[0] % (ARRAY_SIZE(headers) + 1);
+        mcp_read(which ? &headers[which - 1] : NULL, (const char *)data + 1, size - 1, &m);
+        PROMISE((m.kind == MCP_BAD) == (m.error != NULL));
+        PROMISE((m.kind == MCP_BAD) == (m.status != 0));
+        if (m.kind == MCP_BAD)
+                check_reply(m.error, json_object_get(m.whole, "id"));
+        if (m.kind == MCP_REQUEST)
+                check_request(&m);
+        mcp_message_done(&m);
         return 0;
 }

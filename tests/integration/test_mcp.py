@@ -52,13 +52,18 @@ class Client:
         assert result['isError'], result
         return result['content'][0]['text']
 
-    def box(self):
-        """The process that runs the tools: the one below the keeper."""
+    def below(self, which):
+        """The process below one of the keepers: first the server's, then those of tools."""
         def children(pid):
             return [int(word) for word in pathlib.Path(f'/proc/{pid}/task/{pid}/children').read_text().split()]
-        keeper, = children(self.process.pid)
-        worker, = children(keeper)
-        return worker
+        only, = children(children(self.process.pid)[which])
+        return only
+
+    def server(self):
+        return self.below(0)
+
+    def box(self):
+        return self.below(-1)
 
 
 @pytest.fixture
@@ -136,6 +141,39 @@ def test_the_tools_are_in_the_box(client, home, workspace, tmp_path):
     assert (status['Seccomp'], status['NoNewPrivs'], int(status['CapEff'], 16)) == ('2', '1', 0)
     if os.geteuid() == 0:
         assert len(list(pathlib.Path(f'/proc/{worker}/fd').iterdir())) == 5     # three streams, its socket, the workspace
+
+
+def test_the_server_has_nothing(connect, level):
+    client = connect('--level', level)
+    client.refusal('Read', file_path='none')
+    server = pathlib.Path(f'/proc/{client.server()}')
+    status = dict(line.split(':\t', 1) for line in (server / 'status').read_text().splitlines() if ':\t' in line)
+    assert (status['Seccomp'], status['NoNewPrivs'], int(status['CapEff'], 16)) == ('2', '1', 0)
+    if os.geteuid() == 0:
+        assert len(list((server / 'fd').iterdir())) <= 8     # three streams, two sockets, the loop's own
+        if level != 'standard':
+            assert {name for name in os.listdir(server / 'root') if os.listdir(server / 'root' / name)} <= {'dev', 'proc'}
+            for space in ('net', 'pid', 'mnt', 'user'):
+                assert os.readlink(server / 'ns' / space) != os.readlink(f'/proc/self/ns/{space}')
+
+
+def test_a_server_that_dies_takes_all_with_it(build, home, workspace, level):
+    client = Client(build, home, workspace, '--level', level)
+    client.refusal('Read', file_path='none')
+    server, worker = client.server(), client.box()
+    os.kill(server, signal.SIGKILL)
+    assert client.process.wait(timeout=10) == 125
+    assert not os.path.exists(f'/proc/{worker}') and not os.path.exists(f'/proc/{server}')
+
+
+@pytest.mark.parametrize('number', [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_signal_ends_it_in_order(build, home, workspace, number):
+    client = Client(build, home, workspace)
+    client.refusal('Read', file_path='none')
+    worker = client.box()
+    client.process.send_signal(number)
+    assert client.process.wait(timeout=10) == 128 + number
+    assert not os.path.exists(f'/proc/{worker}')
 
 
 def test_a_denied_file_is_denied_by_the_kernel(connect, workspace):
@@ -253,9 +291,9 @@ def test_a_command_gets_the_plans_environment(build, home, workspace):
 
 def test_a_command_does_not_keep_the_others_waiting(client, workspace):
     (workspace / 'f').write_text('x')
-    client.send({'jsonrpc': '2.0', 'id': 'slow', 'method': 'tools/call', 'params': {'name': 'Bash', 'arguments': {'command': 'sleep 0.5; echo done'}}})
-    began = time.monotonic()
-    assert client.text('Read', file_path='f') == '1\tx\n' and time.monotonic() - began < 0.4
+    client.send({'jsonrpc': '2.0', 'id': 'slow', 'method': 'tools/call', 'params': {'name': 'Bash', 'arguments': {'command': 'until [ -e go ]; do sleep 0.02; done; echo done'}}})
+    assert client.text('Read', file_path='f') == '1\tx\n'     # though the command cannot have ended
+    (workspace / 'go').touch()
     reply = client.receive()
     assert reply['id'] == 'slow' and reply['result']['content'][0]['text'] == 'done\nexit: 0'
 

@@ -8,27 +8,49 @@
 
 #include <cmocka.h>
 
+#include "base/json.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "mcp/protocol.h"
+#include "mcp/server.h"
 
-static const struct mcp plain = { 0 }, reading = { .readonly = true };
+static const struct mcp_offer plain = { 0 }, reading = { .readonly = true };
 
-/* The reply to a message with ' for ", as text; NULL when there is none. */
-static char *reply_to(const struct mcp *m, const char *message)
+/* A route that keeps what was sent last. */
+static void keep_reply(struct exchange *x, json_t *message, bool last, int status)
 {
-        struct mcp_event event;
-        char *copy = strdup(message);
-        for (char *p = copy; (p = strchr(p, '\''));)
-                *p = '"';
-        mcp_take(m, copy, strlen(copy), &event);
-        free(copy);
-        char *text = event.kind == MCP_REPLY ? json_dumps(event.reply, JSON_COMPACT) : NULL;
-        mcp_event_done(&event);
-        return text;
+        char **reply = x->carrier;
+        (void)last;
+        (void)status;
+        free(*reply);
+        *reply = message ? json_dumps(message, JSON_COMPACT) : NULL;
+        json_decref(message);
 }
 
-static void check_has(const struct mcp *m, const char *message, const char *expected)
+static const struct route route = { .send = keep_reply };
+
+/* The reply to a message with ' for ", as text; NULL when there is none. Nobody makes boxes here. */
+static char *reply_to(const struct mcp_offer *offer, const char *message)
+{
+        struct server server = { .offer = offer, .broker = -1 };
+        struct session *session = session_open(&server);
+        struct mcp_message m;
+        char *copy = strdup(message), *reply = NULL;
+        for (char *p = copy; (p = strchr(p, '\''));)
+                *p = '"';
+        mcp_read(NULL, copy, strlen(copy), &m);
+        free(copy);
+        if (m.kind == MCP_BAD) {
+                reply = json_dumps(m.error, JSON_COMPACT);
+                mcp_message_done(&m);
+        } else {
+                server_take(session, &m, &route, &reply, NULL);
+        }
+        assert_int_equal(session->waiting, 0);
+        session_close(session);
+        return reply;
+}
+
+static void check_has(const struct mcp_offer *m, const char *message, const char *expected)
 {
         char *reply = reply_to(m, message);
         CLEANUP_TEXT struct text wanted = { 0 };
@@ -107,12 +129,8 @@ static void test_a_notification_gets_no_answer(void **state)
         check_silent("{'jsonrpc':'2.0','method':'nothing/known','params':7}");
         check_silent("{'jsonrpc':'2.0','id':1,'result':{}}");
         check_silent("{'jsonrpc':'2.0','id':1,'error':{'code':1,'message':'x'}}");
-        struct mcp_event event;
-        static const char cancel[] = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":\"a\"}}";
-        mcp_take(&plain, cancel, strlen(cancel), &event);
-        assert_int_equal(event.kind, MCP_CANCEL);
-        assert_string_equal(json_string_value(event.id), "a");
-        mcp_event_done(&event);
+        check_silent("{'jsonrpc':'2.0','method':'notifications/cancelled','params':{'requestId':'a'}}");
+        check_silent("{'jsonrpc':'2.0','method':'notifications/cancelled'}");
 }
 
 static void test_ids_come_back_as_they_were(void **state)
@@ -140,25 +158,68 @@ static void test_readonly_offers_only_what_reads(void **state)
 static void test_a_call_and_its_answer(void **state)
 {
         (void)state;
-        static const char text[] = "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"tools/call\",\"params\":{\"name\":\"Read\",\"arguments\":{\"file_path\":\"x\"}}}";
-        struct mcp_event event;
-        mcp_take(&plain, text, strlen(text), &event);
-        assert_int_equal(event.kind, MCP_CALL);
-        assert_ptr_equal(event.tool, &tool_read);
-        assert_false(event.modern);
-        json_t *answer = json_pack("{s:b, s:s, s:{s:i}}", "is_error", 0, "text", "t", "structured", "lines", 1);
-        json_t *reply = mcp_result(event.id, false, answer);
+        CLEANUP_JSON json_t *id = json_integer(7);
+        CLEANUP_JSON json_t *answer = json_pack("{s:b, s:s, s:{s:i}}", "is_error", 0, "text", "t", "structured", "lines", 1);
+        CLEANUP_JSON json_t *reply = mcp_result(id, false, mcp_tool_result(answer));
         char *dumped = json_dumps(reply, JSON_COMPACT);
         assert_string_equal(dumped, "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"t\"}],"
                                     "\"isError\":false,\"structuredContent\":{\"lines\":1}}}");
         free(dumped);
-        json_decref(reply);
-        json_decref(answer);
-        reply = mcp_failure(event.id, true, "gone");
-        assert_true(json_is_true(json_object_get(json_object_get(reply, "result"), "isError")));
-        assert_string_equal(json_string_value(json_object_get(json_object_get(reply, "result"), "resultType")), "complete");
-        json_decref(reply);
-        mcp_event_done(&event);
+        /* Where no box can be had, the call says so, in its own words. */
+        check_has(&plain, "{'jsonrpc':'2.0','id':7,'method':'tools/call','params':{'name':'Read','arguments':{},'x':1}}",
+                  "'isError':true");
+        check_has(&plain, "{'jsonrpc':'2.0','id':7,'method':'tools/call','params':{'name':'Read'," META_2026 "}}",
+                  "'resultType':'complete'");
+}
+
+/* The status of the refusal, 0 when the message is good; " for '. */
+static int status_of(const struct mcp_headers *headers, const char *message)
+{
+        struct mcp_message m;
+        char *copy = strdup(message);
+        for (char *p = copy; (p = strchr(p, '\''));)
+                *p = '"';
+        mcp_read(headers, copy, strlen(copy), &m);
+        free(copy);
+        int code = m.kind == MCP_BAD ? (int)json_integer_value(json_object_get(json_object_get(m.error, "error"), "code")) : 0;
+        assert_int_equal(m.status, code ? 400 : 0);
+        mcp_message_done(&m);
+        return code;
+}
+
+static void test_headers_and_body_of_a_modern_request_agree(void **state)
+{
+        (void)state;
+        static const char call[] = "{'jsonrpc':'2.0','id':1,'method':'tools/call','params':{'name':'Read'," META_2026 "}}";
+        static const char future[] = "{'jsonrpc':'2.0','id':1,'method':'x','params':{'_meta':{"
+                                     "'io.modelcontextprotocol/protocolVersion':'v999','io.modelcontextprotocol/clientCapabilities':{}}}}";
+        static const char bare[] = "{'jsonrpc':'2.0','id':1,'method':'tools/list'}";
+        static const struct {
+                struct mcp_headers headers;
+                const char *message;
+                int code;
+        } cases[] = {
+                { { "2026-07-28", "tools/call", "Read" }, call, 0 },
+                { { "2026-07-28", "tools/call", "=?base64?UmVhZA==?=" }, call, 0 },
+                { { "2026-07-28", "tools/call", "=?base64?UmVhZA=?=" }, call, MCP_HEADER_MISMATCH },
+                { { "2026-07-28", "tools/call", "=?base64?Um!hZA==?=" }, call, MCP_HEADER_MISMATCH },
+                { { "2026-07-28", "tools/call", "Write" }, call, MCP_HEADER_MISMATCH },
+                { { "2026-07-28", "tools/call", NULL }, call, MCP_HEADER_MISMATCH },
+                { { "2026-07-28", "Tools/Call", "Read" }, call, MCP_HEADER_MISMATCH },
+                { { "2026-07-28", NULL, "Read" }, call, MCP_HEADER_MISMATCH },
+                { { NULL, "tools/call", "Read" }, call, MCP_HEADER_MISMATCH },
+                { { "2025-11-25", "tools/call", "Read" }, call, MCP_HEADER_MISMATCH },
+                { { "2026-07-28", "x", NULL }, future, MCP_HEADER_MISMATCH },
+                { { "v999", "x", NULL }, future, MCP_UNSUPPORTED_VERSION },
+                { { "2025-11-25", NULL, NULL }, bare, 0 },
+                { { NULL, NULL, NULL }, bare, 0 },
+                { { "2026-07-28", "tools/list", NULL }, bare, MCP_INVALID_PARAMS },
+                { { "v999", "tools/list", NULL }, bare, MCP_INVALID_PARAMS },
+        };
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+                if (status_of(&cases[i].headers, cases[i].message) != cases[i].code)
+                        fail_msg("case %zu: %d", i, status_of(&cases[i].headers, cases[i].message));
+        assert_int_equal(status_of(NULL, call), 0);
 }
 
 int main(void)
@@ -171,6 +232,7 @@ int main(void)
                 cmocka_unit_test(test_ids_come_back_as_they_were),
                 cmocka_unit_test(test_readonly_offers_only_what_reads),
                 cmocka_unit_test(test_a_call_and_its_answer),
+                cmocka_unit_test(test_headers_and_body_of_a_modern_request_agree),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

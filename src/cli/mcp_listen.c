@@ -1,0 +1,168 @@
+/*
+ * Listening; see mcp_listen.h. Whoever reaches the server can do what its box allows, so it is never reached from another
+ * machine: an address that is not loopback's is refused, and the way out is a tunnel.
+ */
+#include "cli/mcp_listen.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/text.h"
+
+static const char stage[] = "listen";
+
+enum { BACKLOG = 128, TOKEN_LEAST = 16 };
+
+/* --- loopback --- */
+
+/* "127.0.0.1:80", "localhost:80", "[::1]:80", "80". */
+static int read_address(const char *text, struct sockaddr_storage *ret, socklen_t *ret_length, struct error *e)
+{
+        struct sockaddr_in *four = (struct sockaddr_in *)ret;
+        struct sockaddr_in6 *six = (struct sockaddr_in6 *)ret;
+        const char *colon = strrchr(text, ':'), *port = colon ? colon + 1 : text;
+        char host[INET6_ADDRSTRLEN + 2] = "127.0.0.1";
+        unsigned long long number;
+        if (!text_to_number(port, strlen(port), &number) || number > UINT16_MAX)
+                return error_set(e, EINVAL, stage, "'%s' is no address to listen on; use 127.0.0.1:PORT or unix:PATH", text);
+        if (colon && (size_t)(colon - text) < sizeof host)
+                (void)snprintf(host, sizeof host, "%.*s", (int)(colon - text), text);
+        else if (colon)
+                host[0] = '\0';
+        *ret = (struct sockaddr_storage){ 0 };
+        if (strcmp(host, "[::1]") == 0) {
+                *six = (struct sockaddr_in6){ .sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT,
+                                              .sin6_port = htons((uint16_t)number) };
+                *ret_length = sizeof *six;
+                return 0;
+        }
+        four->sin_family = AF_INET;
+        four->sin_port = htons((uint16_t)number);
+        *ret_length = sizeof *four;
+        if (inet_pton(AF_INET, strcmp(host, "localhost") == 0 ? "127.0.0.1" : host, &four->sin_addr) == 1 &&
+            ntohl(four->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET)
+                return 0;
+        return error_set(e, EPERM, stage, "refused to listen on %s: only loopback, because whoever reaches the server can use its "
+                         "tools; from another machine, use a tunnel (ssh -L)", text);
+}
+
+static int listen_loopback(const char *address, struct mcp_listening *ret, struct error *e)
+{
+        struct sockaddr_storage to;
+        socklen_t length;
+        const int on = 1;
+        int r = read_address(address, &to, &length, e);
+        if (r < 0)
+                return r;
+        CLEANUP_FD int fd = socket(to.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) < 0 ||
+            bind(fd, (struct sockaddr *)&to, length) < 0 || listen(fd, BACKLOG) < 0 ||
+            getsockname(fd, (struct sockaddr *)&to, &length) < 0)
+                return error_errno(e, errno, stage, "cannot listen on %s", address);
+        char host[INET6_ADDRSTRLEN] = "[::1]";
+        const struct sockaddr_in *four = (const struct sockaddr_in *)&to;
+        if (to.ss_family == AF_INET)
+                (void)inet_ntop(AF_INET, &four->sin_addr, host, sizeof host);
+        (void)snprintf(ret->url, sizeof ret->url, "http://%s:%u/mcp", host, ntohs(four->sin_port)); /* the port is at the same place */
+        ret->fd = TAKE_FD(fd);
+        return 0;
+}
+
+/* --- unix sockets --- */
+
+/* One that a server left behind, and on which nobody answers, is removed. */
+static int remove_stale(const struct sockaddr_un *to, struct error *e)
+{
+        struct stat st;
+        CLEANUP_FD int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        if (lstat(to->sun_path, &st) < 0)
+                return 0;
+        if (!S_ISSOCK(st.st_mode))
+                return error_set(e, EEXIST, stage, "%s is there already, and is no socket", to->sun_path);
+        if (fd < 0 || connect(fd, (const struct sockaddr *)to, sizeof *to) == 0 || errno != ECONNREFUSED)
+                return error_set(e, EADDRINUSE, stage, "another server listens on %s", to->sun_path);
+        return unlink(to->sun_path) < 0 ? error_errno(e, errno, stage, "cannot remove %s", to->sun_path) : 0;
+}
+
+static int listen_local(const char *path, struct mcp_listening *ret, struct error *e)
+{
+        struct sockaddr_un to = { .sun_family = AF_UNIX };
+        if (!*path || strlen(path) >= sizeof to.sun_path)
+                return error_set(e, ENAMETOOLONG, stage, "the path of a unix socket has 1 to %zu bytes", sizeof to.sun_path - 1);
+        memcpy(to.sun_path, path, strlen(path));
+        CLEANUP_FD int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        int r = fd < 0 ? error_errno(e, errno, stage, "cannot make a socket") : remove_stale(&to, e);
+        if (r < 0)
+                return r;
+        mode_t before = umask(0177);
+        r = bind(fd, (const struct sockaddr *)&to, sizeof to) < 0 || listen(fd, BACKLOG) < 0
+                ? error_errno(e, errno, stage, "cannot listen on %s", path) : 0;
+        (void)umask(before);
+        if (r < 0)
+                return r;
+        (void)snprintf(ret->url, sizeof ret->url, "unix:%s", path);
+        ret->path = path;
+        ret->local = true;
+        ret->fd = TAKE_FD(fd);
+        return 0;
+}
+
+int mcp_listen(const char *address, struct mcp_listening *ret, struct error *e)
+{
+        static const char prefix[] = "unix:";
+        *ret = (struct mcp_listening){ .fd = -1 };
+        return text_starts(address, prefix) ? listen_local(address + sizeof prefix - 1, ret, e)
+                                            : listen_loopback(address, ret, e);
+}
+
+void mcp_listen_end(struct mcp_listening *l)
+{
+        if (l->path)
+                (void)unlink(l->path);
+        fd_close(&l->fd);
+        l->path = NULL;
+}
+
+/* --- the token --- */
+
+static int make_token(char ret[MCP_TOKEN_MOST], struct error *e)
+{
+        uint64_t random[4];
+        if (getrandom(random, sizeof random, 0) != sizeof random)
+                return error_errno(e, errno, stage, "cannot get random bytes");
+        (void)snprintf(ret, MCP_TOKEN_MOST, "%016llx%016llx%016llx%016llx", (unsigned long long)random[0],
+                       (unsigned long long)random[1], (unsigned long long)random[2], (unsigned long long)random[3]);
+        return 0;
+}
+
+int mcp_token(const char *file, char ret[MCP_TOKEN_MOST], struct error *e)
+{
+        struct stat st;
+        if (!file)
+                return make_token(ret, e);
+        CLEANUP_FD int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+        if (fd < 0 || fstat(fd, &st) < 0)
+                return error_errno(e, errno, stage, "cannot read the token in %s", file);
+        if (!S_ISREG(st.st_mode) || (st.st_mode & 077) || st.st_uid != geteuid())
+                return error_set(e, EPERM, stage, "%s must be a file of yours that nobody else can read (chmod 600)", file);
+        ssize_t n = read(fd, ret, MCP_TOKEN_MOST - 1);
+        ret[n > 0 ? n : 0] = '\0';
+        ret[strcspn(ret, "\r\n")] = '\0';
+        for (const char *c = ret; *c; c++)
+                if (*c <= ' ' || *c > '~')
+                        return error_set(e, EINVAL, stage, "the token in %s has characters that no header can carry", file);
+        if (strlen(ret) < TOKEN_LEAST || strlen(ret) >= MCP_TOKEN_MOST - 1)
+                return error_set(e, EINVAL, stage, "the token in %s must have %d to %d characters", file, TOKEN_LEAST, MCP_TOKEN_MOST - 2);
+        return 0;
+}

@@ -1,0 +1,541 @@
+/*
+ * MCP over HTTP; see serve_http.h.
+ *
+ * How it works: each message is a POST. Its answer is JSON, or a stream of events as soon as there is something to say before
+ * it, or it takes its time. A legacy client has a session, with tools of its own, from its `initialize` to its DELETE, and may
+ * listen on a GET; a modern one has none, and all of them share one box.
+ *
+ * What the client controls: all of the request. Who it is comes first: a page in a browser is kept out by Host and Origin,
+ * another user by the token, or by the uid on a unix socket. A session's name cannot be guessed, and is good only for who
+ * opened it.
+ *
+ * What is left behind: a session that nobody uses ends after a while, with its box.
+ */
+#include "mcp/serve_http.h"
+
+#include <errno.h>
+#include <event2/listener.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/json.h"
+#include "mcp/connection.h"
+#include "mcp/streams.h"
+
+enum {
+        CONNECTIONS_MOST = 1024,
+        SESSION_IDLE_MS = 30 * 60 * 1000,
+        STREAM_AFTER_MS = 1000, /* a call that takes longer answers by a stream */
+        TIDY_SECONDS = 15,
+        SESSION_NAME = 33,
+};
+
+/* Who a client is: on TCP whoever has the token, on a unix socket its uid. */
+typedef int64_t principal;
+enum { TOKEN_HOLDER = -1 };
+
+struct client {
+        char name[SESSION_NAME]; /* "": the one that all modern clients share */
+        struct session *session;
+        principal who;
+        int64_t used;
+        struct stream *listening; /* its GET; NULL: none */
+};
+
+struct http {
+        struct server *server;
+        const struct http_setup *setup;
+        struct evconnlistener *listeners[8];
+        struct event *tidy;
+        struct streams streams;
+        struct client clients[BROKER_SESSIONS]; /* in the order of the server's sessions */
+        size_t connections;
+};
+
+/* A request that is being answered. */
+struct reply {
+        struct http *http;
+        struct client *client;
+        struct connection *connection; /* NULL: it is gone */
+        struct stream *stream;         /* NULL: not yet */
+        struct exchange *exchange;
+        struct event *patience;
+        bool streams;  /* the client takes them */
+        bool primed;   /* and knows events without a message */
+        bool opens;    /* a session: its name goes with the answer */
+};
+
+/* What belongs to a connection. */
+struct peer {
+        struct http *http;
+        principal who;
+        bool local;
+        struct reply *reply; /* NULL: none is under way */
+};
+
+/* --- who may --- */
+
+/* "localhost", "127.0.0.1" or "[::1]", with or without a port. */
+static bool is_here(const char *host)
+{
+        static const char *const names[] = { "localhost", "127.0.0.1", "[::1]" };
+        for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+                size_t n = strlen(names[i]);
+                unsigned long long port;
+                if (strncasecmp(host, names[i], n) == 0 &&
+                    (!host[n] || (host[n] == ':' && text_to_number(host + n + 1, strlen(host + n + 1), &port))))
+                        return true;
+        }
+        return false;
+}
+
+static bool is_origin_here(const char *origin)
+{
+        static const char *const schemes[] = { "http://", "https://" };
+        for (size_t i = 0; i < ARRAY_SIZE(schemes); i++)
+                if (text_starts(origin, schemes[i]))
+                        return is_here(origin + strlen(schemes[i]));
+        return false;
+}
+
+/* In the same time wherever they differ. */
+static bool is_token(const char *given, const char *token)
+{
+        size_t length = strlen(token);
+        unsigned char difference = strlen(given) != length;
+        for (size_t i = 0; i < length; i++)
+                difference |= (unsigned char)(token[i] ^ given[i < strlen(given) ? i : strlen(given)]);
+        return !difference;
+}
+
+/* NULL when it may, else why not. */
+static const char *find_objection(const struct peer *p, const struct http_request *r, int *ret_status)
+{
+        static const char bearer[] = "Bearer ";
+        const char *origin = http_header(r, "Origin"), *shown = http_header(r, "Authorization");
+        const char *token = p->local ? NULL : p->http->setup->token;
+        *ret_status = 403;
+        if (!p->local && !is_here(http_header(r, "Host")))
+                return "this server answers to localhost, 127.0.0.1 and [::1] only";
+        if (origin && !is_origin_here(origin))
+                return "pages of other places may not speak to this server";
+        if (p->local && p->who != (principal)getuid())
+                return "this server is another user's";
+        *ret_status = 401;
+        if (token && (!shown || strncasecmp(shown, bearer, sizeof bearer - 1) != 0 || !is_token(shown + sizeof bearer - 1, token)))
+                return "the header Authorization must be 'Bearer TOKEN', with the token that ringwall mcp printed or was given";
+        return NULL;
+}
+
+/* --- sessions --- */
+
+static struct client *find_client(struct http *h, const char *name, principal who)
+{
+        for (size_t i = 0; i < BROKER_SESSIONS; i++)
+                if (*h->clients[i].name && strcmp(h->clients[i].name, name) == 0 && h->clients[i].who == who)
+                        return &h->clients[i];
+        return NULL;
+}
+
+static void close_client(struct http *h, struct client *c)
+{
+        c->name[0] = '\0';
+        session_close(c->session);
+        streams_end(&h->streams, c);
+        *c = (struct client){ 0 };
+}
+
+/* The one that was unused for longest makes room, if it does nothing. */
+static void make_room(struct http *h)
+{
+        struct client *oldest = NULL;
+        for (size_t i = 0; i < BROKER_SESSIONS; i++) {
+                struct client *c = &h->clients[i];
+                if (!*c->name)
+                        continue;
+                bool busy = c->session->waiting || c->listening;
+                bool oldest_busy = oldest && (oldest->session->waiting || oldest->listening);
+                if (!c->session->waiting && (!oldest || (oldest_busy && !busy) || (oldest_busy == busy && c->used < oldest->used)))
+                        oldest = c;
+        }
+        if (oldest)
+                close_client(h, oldest);
+}
+
+static struct client *open_client(struct http *h, principal who)
+{
+        uint64_t random[2];
+        struct session *s = session_open(h->server);
+        if (!s) {
+                make_room(h);
+                s = session_open(h->server);
+        }
+        if (!s || getrandom(random, sizeof random, 0) != sizeof random) {
+                if (s)
+                        session_close(s);
+                return NULL;
+        }
+        struct client *c = &h->clients[s->number];
+        *c = (struct client){ .session = s, .who = who, .used = clock_ms() };
+        (void)snprintf(c->name, sizeof c->name, "%016llx%016llx", (unsigned long long)random[0], (unsigned long long)random[1]);
+        return c;
+}
+
+static void on_tidy(evutil_socket_t fd, short what, void *data)
+{
+        struct http *h = data;
+        int64_t now = clock_ms();
+        (void)fd;
+        (void)what;
+        streams_tidy(&h->streams, now);
+        for (size_t i = 0; i < BROKER_SESSIONS; i++) {
+                struct client *c = &h->clients[i];
+                if (*c->name && !c->session->waiting && !c->listening && now - c->used > SESSION_IDLE_MS)
+                        close_client(h, c);
+        }
+}
+
+/* --- answers --- */
+
+static void free_reply(struct reply *r)
+{
+        if (r->exchange)
+                r->exchange->place = NULL;
+        if (r->connection)
+                ((struct peer *)r->connection->data)->reply = NULL;
+        if (r->patience)
+                event_free(r->patience);
+        free(r);
+}
+
+static void session_header(const struct reply *r, char ret[64])
+{
+        ret[0] = '\0';
+        if (r->opens)
+                (void)snprintf(ret, 64, "Mcp-Session-Id: %s\r\n", r->client->name);
+}
+
+static void begin_stream(struct reply *r)
+{
+        char header[64];
+        if (r->stream || !r->connection || !r->streams)
+                return;
+        session_header(r, header);
+        r->stream = stream_open(&r->http->streams, r->client, r->connection, header, *r->client->name != '\0');
+        if (r->stream && r->primed)
+                stream_prime(r->stream);
+}
+
+static void send_whole(struct reply *r, const struct text *message, int status)
+{
+        char header[64];
+        session_header(r, header);
+        if (message->length)
+                connection_reply(r->connection, status, header, "application/json", message->data, message->length);
+        else
+                connection_reply(r->connection, status == 200 ? 202 : status, header, NULL, "", 0);
+}
+
+static void send_message(struct exchange *x, json_t *message, bool last, int status)
+{
+        struct reply *r = x->carrier;
+        CLEANUP_TEXT struct text out = { 0 };
+        if (message)
+                (void)json_write(message, &out, false);
+        json_decref(message);
+        if (!last)
+                begin_stream(r);
+        if (r->stream && out.length)
+                stream_send(r->stream, out.data, out.length);
+        else if (last && !r->stream && r->connection)
+                send_whole(r, &out, status);
+        r->client->used = clock_ms();
+        if (!last)
+                return;
+        if (r->stream)
+                stream_end(r->stream);
+        free_reply(r);
+}
+
+/* The client shall come back for the rest. */
+static void part(struct exchange *x)
+{
+        struct reply *r = x->carrier;
+        begin_stream(r);
+        if (!r->stream || !r->stream->number || !r->connection)
+                return;
+        ((struct peer *)r->connection->data)->reply = NULL;
+        r->connection = NULL;
+        stream_part(r->stream);
+}
+
+static const struct route route = { send_message, part };
+
+static void on_patience(evutil_socket_t fd, short what, void *data)
+{
+        (void)fd;
+        (void)what;
+        begin_stream(data);
+}
+
+/* --- requests --- */
+
+static bool accepts(const struct http_request *r, const char *type)
+{
+        const char *accept = http_header(r, "Accept");
+        return !accept || strcasestr(accept, type) || strstr(accept, "*/*");
+}
+
+/* The session of a message, or NULL when it has been refused. */
+static struct client *choose_client(struct connection *c, const struct mcp_message *m)
+{
+        const struct peer *p = c->data;
+        struct http *h = p->http;
+        const char *name = http_header(&c->request, "Mcp-Session-Id"), *version = http_header(&c->request, "MCP-Protocol-Version");
+        bool initialize = m->kind == MCP_REQUEST && !m->modern && strcmp(m->method, "initialize") == 0;
+        struct client *client = NULL;
+        if (m->modern || (m->kind == MCP_NOTIFICATION && !name && version && !mcp_is_legacy(version)))
+                return &h->clients[0];
+        if (initialize) {
+                client = open_client(h, p->who);
+                if (!client)
+                        connection_refuse(c, 503, NULL, "there are too many sessions; end one, or wait");
+        } else if (!name) {
+                connection_refuse(c, 400, NULL, "the header Mcp-Session-Id is missing; initialize gives it");
+        } else {
+                client = find_client(h, name, p->who);
+                if (!client)
+                        connection_refuse(c, 404, NULL, "there is no such session; initialize opens one");
+        }
+        return client;
+}
+
+static void take_request(struct connection *c, struct client *client, struct mcp_message *m)
+{
+        struct peer *p = c->data;
+        const char *version = http_header(&c->request, "MCP-Protocol-Version");
+        const struct timeval patience = { .tv_sec = STREAM_AFTER_MS / 1000, .tv_usec = STREAM_AFTER_MS % 1000 * 1000 };
+        struct reply *r = calloc(1, sizeof *r);
+        if (!r) {
+                connection_refuse(c, 503, NULL, "no memory");
+                mcp_message_done(m);
+                return;
+        }
+        *r = (struct reply){ .http = p->http, .client = client, .connection = c,
+                             .streams = accepts(&c->request, "text/event-stream"),
+                             .primed = !m->modern && version && strcmp(version, "2025-11-25") == 0,
+                             .opens = !m->modern && strcmp(m->method, "initialize") == 0 };
+        p->reply = r;
+        r->patience = event_new(p->http->server->base, -1, 0, on_patience, r);
+        if (r->patience)
+                (void)event_add(r->patience, &patience);
+        server_take(client->session, m, &route, r, &r->exchange);
+}
+
+static void take_post(struct connection *c)
+{
+        const struct http_request *r = &c->request;
+        const struct mcp_headers headers = { http_header(r, "MCP-Protocol-Version"), http_header(r, "Mcp-Method"),
+                                             http_header(r, "Mcp-Name") };
+        const char *type = http_header(r, "Content-Type");
+        CLEANUP_TEXT struct text out = { 0 };
+        struct mcp_message m;
+        size_t word = type ? strcspn(type, "; \t") : 0;
+        if (word != strlen("application/json") || strncasecmp(type, "application/json", word) != 0) {
+                connection_refuse(c, 415, NULL, "the header Content-Type must be application/json");
+                return;
+        }
+        if (!accepts(r, "application/json")) {
+                connection_refuse(c, 406, NULL, "the header Accept must have application/json and text/event-stream");
+                return;
+        }
+        mcp_read(&headers, r->body.data ? r->body.data : "", r->body.length, &m);
+        if (m.kind == MCP_BAD) {
+                (void)json_write(m.error, &out, false);
+                connection_reply(c, m.status, NULL, "application/json", out.data ? out.data : "", out.length);
+                mcp_message_done(&m);
+                return;
+        }
+        struct client *client = choose_client(c, &m);
+        if (!client) {
+                mcp_message_done(&m);
+                return;
+        }
+        client->used = clock_ms();
+        if (m.kind == MCP_REQUEST) {
+                take_request(c, client, &m);
+        } else {
+                server_take(client->session, &m, NULL, NULL, NULL);
+                connection_reply(c, 202, NULL, NULL, "", 0);
+        }
+}
+
+/* A legacy client's GET or DELETE: its session, or NULL when the request has been refused. */
+static struct client *need_client(struct connection *c)
+{
+        const struct peer *p = c->data;
+        const char *name = http_header(&c->request, "Mcp-Session-Id"), *version = http_header(&c->request, "MCP-Protocol-Version");
+        struct client *client = name ? find_client(p->http, name, p->who) : NULL;
+        if (!name || (version && strcmp(version, MCP_MODERN) == 0))
+                connection_refuse(c, 405, "Allow: POST\r\n", "without a session there is only POST");
+        else if (version && !mcp_is_legacy(version))
+                connection_refuse(c, 400, NULL, "this protocol version is not supported");
+        else if (!client)
+                connection_refuse(c, 404, NULL, "there is no such session; initialize opens one");
+        else
+                return client;
+        return NULL;
+}
+
+static void take_get(struct connection *c)
+{
+        struct peer *p = c->data;
+        const char *last = http_header(&c->request, "Last-Event-ID");
+        struct client *client = need_client(c);
+        if (!client)
+                return;
+        client->used = clock_ms();
+        if (!accepts(&c->request, "text/event-stream")) {
+                connection_refuse(c, 406, NULL, "the header Accept must have text/event-stream");
+        } else if (last) {
+                if (!stream_resume(&p->http->streams, client, c, last))
+                        connection_refuse(c, 404, NULL, "there is no such event any more");
+        } else {
+                if (client->listening) /* of one client, the newest */
+                        stream_end(client->listening);
+                client->listening = stream_open(&p->http->streams, client, c, NULL, false);
+                if (client->listening)
+                        stream_keep_alive(client->listening);
+        }
+}
+
+static void take_delete(struct connection *c)
+{
+        const struct peer *p = c->data;
+        struct client *client = need_client(c);
+        if (!client)
+                return;
+        close_client(p->http, client);
+        connection_reply(c, 200, NULL, NULL, "", 0);
+}
+
+static void on_request(struct connection *c)
+{
+        static const struct {
+                const char *name;
+                void (*take)(struct connection *c);
+        } methods[] = { { "POST", take_post }, { "GET", take_get }, { "DELETE", take_delete } };
+        const struct http_request *r = &c->request;
+        int status;
+        const char *objection = find_objection(c->data, r, &status);
+        if (objection) {
+                connection_refuse(c, status, status == 401 ? "WWW-Authenticate: Bearer realm=\"ringwall\"\r\n" : NULL, objection);
+                return;
+        }
+        if (strcmp(r->target, HTTP_PATH) != 0) {
+                connection_refuse(c, 404, NULL, "there is nothing here; MCP is at " HTTP_PATH);
+                return;
+        }
+        for (size_t i = 0; i < ARRAY_SIZE(methods); i++) {
+                if (strcmp(methods[i].name, r->method) == 0) {
+                        methods[i].take(c);
+                        return;
+                }
+        }
+        connection_refuse(c, 405, "Allow: POST, GET, DELETE\r\n", "there is no such method");
+}
+
+/* --- connections --- */
+
+/* A modern client that goes has changed its mind; a legacy one may come back. */
+static void on_closed(struct connection *c)
+{
+        struct peer *p = c->data;
+        struct http *h = p->http;
+        struct reply *r = p->reply;
+        struct stream *s = streams_find(&h->streams, c);
+        if (s)
+                stream_lost(s);
+        for (size_t i = 0; s && i < BROKER_SESSIONS; i++)
+                if (h->clients[i].listening == s)
+                        h->clients[i].listening = NULL;
+        if (r && r->exchange && r->exchange->message.modern) {
+                exchange_drop(r->exchange);
+                free_reply(r);
+        } else if (r) {
+                r->connection = NULL;
+        }
+        h->connections--;
+        free(p);
+}
+
+static const struct connection_owner owner = { on_request, on_closed, MCP_MOST_BYTES };
+
+static principal ask_who(int fd)
+{
+        struct ucred peer;
+        socklen_t length = sizeof peer;
+        return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 ? (principal)peer.uid : TOKEN_HOLDER - 1;
+}
+
+static void on_connection(struct evconnlistener *listener, evutil_socket_t fd, struct sockaddr *from, int length, void *data)
+{
+        struct http *h = data;
+        struct peer *p = h->connections < CONNECTIONS_MOST ? calloc(1, sizeof *p) : NULL;
+        (void)from;
+        (void)length;
+        bool local = false;
+        for (size_t i = 0; i < h->setup->listener_count; i++)
+                if (h->listeners[i] == listener)
+                        local = h->setup->listeners[i].local;
+        if (p)
+                *p = (struct peer){ .http = h, .local = local, .who = local ? ask_who(fd) : TOKEN_HOLDER };
+        if (p && connection_open(h->server->base, fd, &owner, p)) {
+                h->connections++;
+                return;
+        }
+        free(p);
+        (void)close(fd);
+}
+
+static int listen_on(struct http *h, struct error *e)
+{
+        const struct http_setup *setup = h->setup;
+        if (setup->listener_count > ARRAY_SIZE(h->listeners))
+                return error_set(e, E2BIG, "mcp", "too many addresses to listen on");
+        for (size_t i = 0; i < setup->listener_count; i++) {
+                if (evutil_make_socket_nonblocking(setup->listeners[i].fd) < 0)
+                        return error_errno(e, errno, "mcp", "cannot listen");
+                h->listeners[i] = evconnlistener_new(h->server->base, on_connection, h,
+                                                     LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, 0, setup->listeners[i].fd);
+                if (!h->listeners[i])
+                        return error_errno(e, ENOMEM, "mcp", "cannot listen");
+        }
+        return 0;
+}
+
+int serve_http(struct server *s, const struct http_setup *setup, struct error *e)
+{
+        static struct http h; /* too large for a stack */
+        const struct timeval interval = { .tv_sec = TIDY_SECONDS };
+        h = (struct http){ .server = s, .setup = setup };
+        s->sessions[0]->shared = true;
+        h.clients[0] = (struct client){ .session = s->sessions[0], .who = TOKEN_HOLDER };
+        h.tidy = event_new(s->base, -1, EV_PERSIST, on_tidy, &h);
+        int r = h.tidy && event_add(h.tidy, &interval) == 0 ? listen_on(&h, e) : error_errno(e, ENOMEM, "mcp", "cannot serve");
+        if (r == 0)
+                server_run(s);
+        for (size_t i = 0; i < ARRAY_SIZE(h.listeners); i++)
+                if (h.listeners[i])
+                        evconnlistener_free(h.listeners[i]);
+        if (h.tidy)
+                event_free(h.tidy);
+        return r;
+}
