@@ -6,7 +6,13 @@
 #include "base/options.h"
 #include "box/load.h"
 
-/* The items live in the arena and point into argv. Returns 0 or -ENOMEM. */
+/*
+ * The items live in the arena and point into argv. A workspace behind the first is one more directory that may be written.
+ * Returns 0 or -ENOMEM.
+ */
 int request_from_options(struct arena *a, const struct options_result *r, struct load_request *ret);
+
+/* The directory of a workspace that may have a name in front of it; where the name ends is in *ret_name, which is 0 for none. */
+const char *request_workspace(const char *value, size_t *ret_name);
 
 #endif

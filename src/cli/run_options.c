@@ -18,8 +18,9 @@ static const struct option_row rows[] = {
         { RUN_OPTION_MDWE, 0, "mdwe", NULL, OPTION_NONE, false, policy,
           "Never let memory that was written become code. No JIT compiler (Node, Java) can bear it." },
 
-        { RUN_OPTION_WORKSPACE, 'w', "workspace", "DIR", OPTION_DIR, false, files,
-          "Work in this directory, which may be read and written." },
+        { RUN_OPTION_WORKSPACE, 'w', "workspace", "DIR", OPTION_DIR, true, files,
+          "Work in this directory, which may be read and written. Further ones may be too; for mcp each may have a name, as in "
+          "NAME=DIR." },
         { RUN_OPTION_READ, 0, "read", "listed|broad", OPTION_WORDS, false, files,
           "Allow reading only what is listed, or everything except what is sensitive." },
         { RUN_OPTION_RO, 0, "ro", "PATH", OPTION_FILE, true, files, "Allow reading this." },

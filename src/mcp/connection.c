@@ -130,11 +130,17 @@ static void take_input(struct connection *c)
         while (c->state == CONNECTION_READING && status == 0 && evbuffer_get_length(in)) {
                 size_t length = evbuffer_get_contiguous_space(in), used = 0;
                 const char *bytes = (const char *)evbuffer_pullup(in, (ev_ssize_t)length);
-                bool waited = c->request.continues;
+                bool waited = c->request.continues, in_head = c->request.state == HTTP_HEAD;
                 if (!c->began)
                         c->began = clock_ms();
                 status = http_take(&c->request, bytes, length, &used);
                 (void)evbuffer_drain(in, used);
+                if (status >= 0 && in_head && c->request.state != HTTP_HEAD) {
+                        c->state = CONNECTION_ANSWERING;
+                        if (!c->owner->head(c))
+                                return;
+                        c->state = CONNECTION_READING;
+                }
                 if (status == 0 && c->request.continues && !waited)
                         (void)evbuffer_add(bufferevent_get_output(c->io), go_on, sizeof go_on - 1);
         }

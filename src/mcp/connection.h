@@ -13,6 +13,8 @@
 struct connection;
 
 struct connection_owner {
+        /* The head of a request is there, and its body is to come. False: it has been answered, and nothing more is read. */
+        bool (*head)(struct connection *c);
         /* A request is complete: c->request. It is answered now or later, by connection_reply() or connection_stream(). */
         void (*request)(struct connection *c);
         /* It is gone, and with it what was not answered; the connection is freed behind this. */

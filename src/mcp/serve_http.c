@@ -30,7 +30,7 @@
 #include "mcp/streams.h"
 
 enum {
-        CONNECTIONS_MOST = 1024,
+        CONNECTIONS_MOST = 512,
         SESSION_IDLE_MS = 30 * 60 * 1000,
         STREAM_AFTER_MS = 1000, /* a call that takes longer answers by a stream */
         TIDY_SECONDS = 15,
@@ -426,6 +426,20 @@ static void take_delete(struct connection *c)
         connection_reply(c, 200, NULL, NULL, "", 0);
 }
 
+/* Before the body, so that nobody has memory kept for them who may not. */
+static bool on_head(struct connection *c)
+{
+        int status;
+        const char *objection = find_objection(c->data, &c->request, &status);
+        if (objection)
+                connection_refuse(c, status, status == 401 ? "WWW-Authenticate: Bearer realm=\"ringwall\"\r\n" : NULL, objection);
+        else if (strcmp(c->request.target, HTTP_PATH) != 0)
+                connection_refuse(c, 404, NULL, "there is nothing here; MCP is at " HTTP_PATH);
+        else
+                return true;
+        return false;
+}
+
 static void on_request(struct connection *c)
 {
         static const struct {
@@ -433,16 +447,6 @@ static void on_request(struct connection *c)
                 void (*take)(struct connection *c);
         } methods[] = { { "POST", take_post }, { "GET", take_get }, { "DELETE", take_delete } };
         const struct http_request *r = &c->request;
-        int status;
-        const char *objection = find_objection(c->data, r, &status);
-        if (objection) {
-                connection_refuse(c, status, status == 401 ? "WWW-Authenticate: Bearer realm=\"ringwall\"\r\n" : NULL, objection);
-                return;
-        }
-        if (strcmp(r->target, HTTP_PATH) != 0) {
-                connection_refuse(c, 404, NULL, "there is nothing here; MCP is at " HTTP_PATH);
-                return;
-        }
         for (size_t i = 0; i < ARRAY_SIZE(methods); i++) {
                 if (strcmp(methods[i].name, r->method) == 0) {
                         methods[i].take(c);
@@ -476,7 +480,7 @@ static void on_closed(struct connection *c)
         free(p);
 }
 
-static const struct connection_owner owner = { on_request, on_closed, MCP_MOST_BYTES };
+static const struct connection_owner owner = { on_head, on_request, on_closed, MCP_MOST_BYTES };
 
 static principal ask_who(int fd)
 {

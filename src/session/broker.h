@@ -12,7 +12,7 @@
 #include "linux/launch.h"
 #include "policy/plan.h"
 
-enum { BROKER_SESSIONS = 256 }; /* at the same time, each with its box of tools */
+enum { BROKER_SESSIONS = 128 }; /* at the same time, each with its box of tools */
 
 /* --- outside --- */
 
