@@ -61,7 +61,7 @@ struct tool {
 };
 
 extern const struct tool tool_read, tool_write, tool_edit, tool_glob, tool_grep, tool_bash, tool_bash_output,
-        tool_kill_shell;
+        tool_kill_shell, tool_web_fetch;
 extern const struct tool *const tools[];
 extern const size_t tool_count;
 

@@ -10,6 +10,7 @@
 
 const struct tool *const tools[] = {
         &tool_read, &tool_write, &tool_edit, &tool_glob, &tool_grep, &tool_bash, &tool_bash_output, &tool_kill_shell,
+        &tool_web_fetch,
 };
 const size_t tool_count = ARRAY_SIZE(tools);
 

@@ -97,7 +97,7 @@ def test_a_legacy_client_begins_with_initialize(client):
     assert result['protocolVersion'] == '2025-11-25' and result['serverInfo']['name'] == 'ringwall'
     client.send({'jsonrpc': '2.0', 'method': 'notifications/initialized'})
     tools = {tool['name']: tool for tool in client.ask('tools/list')['tools']}
-    assert list(tools) == ['Read', 'Write', 'Edit', 'Glob', 'Grep', 'Bash', 'BashOutput', 'KillShell']
+    assert list(tools) == ['Read', 'Write', 'Edit', 'Glob', 'Grep', 'Bash', 'BashOutput', 'KillShell', 'WebFetch']
     assert tools['Read']['annotations'] == {'title': 'Read a file', 'readOnlyHint': True, 'destructiveHint': False,
                                             'idempotentHint': True, 'openWorldHint': False}
     assert tools['Write']['inputSchema']['required'] == ['file_path', 'content']
@@ -257,7 +257,7 @@ def test_a_session_with_a_time_is_refused(ringwall, workspace):
 
 def test_readonly_has_no_tool_that_writes(connect, workspace):
     client = connect('--readonly')
-    assert [tool['name'] for tool in client.ask('tools/list')['tools']] == ['Read', 'Glob', 'Grep']
+    assert [tool['name'] for tool in client.ask('tools/list')['tools']] == ['Read', 'Glob', 'Grep', 'WebFetch']
     assert client('Write', file_path='f', content='')['code'] == -32602
 
 

@@ -34,7 +34,7 @@ def test_a_session(scripts, tmp_path, client, level):
     assert result.returncode == 0, result.stderr
     said = json.loads(result.stdout)
     text = {name: answer['content'][0]['text'] for name, answer in said.items() if isinstance(answer, dict)}
-    assert said['tools'] == ['Read', 'Write', 'Edit', 'Glob', 'Grep', 'Bash', 'BashOutput', 'KillShell']
+    assert said['tools'] == ['Read', 'Write', 'Edit', 'Glob', 'Grep', 'Bash', 'BashOutput', 'KillShell', 'WebFetch']
     assert text['write'] == f'wrote 8 bytes to {tmp_path}/dir/f' and text['read'] == '1\tone\n2\ttwo\n'
     assert said['edit']['structuredContent'] == {'path': f'{tmp_path}/dir/f', 'replacements': 1}
     assert (text['glob'], text['grep']) == (f'{tmp_path}/dir/f\n', f'{tmp_path}/dir/f:2:2\n')

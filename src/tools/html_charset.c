@@ -1,0 +1,176 @@
+/*
+ * Charsets; see html_charset.h.
+ *
+ * Not by iconv(3): it loads its tables from files, and here that would be files of the box's.
+ */
+#include "tools/html_charset.h"
+
+#include <stdint.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/memory.h"
+#include "tools/html_entities.h"
+#include "tools/html_token.h"
+#include "tools/tool.h"
+
+enum { META_WITHIN = 1024 };
+
+enum charset { CHARSET_NONE, CHARSET_OTHER, CHARSET_UTF_8, CHARSET_WINDOWS_1252, CHARSET_UTF_16LE, CHARSET_UTF_16BE };
+
+static const struct {
+        const char *label;
+        enum charset charset;
+} labels[] = {
+        { "utf-8", CHARSET_UTF_8 },
+        { "utf8", CHARSET_UTF_8 },
+        { "windows-1252", CHARSET_WINDOWS_1252 },
+        { "cp1252", CHARSET_WINDOWS_1252 },
+        { "iso-8859-1", CHARSET_WINDOWS_1252 },
+        { "iso8859-1", CHARSET_WINDOWS_1252 },
+        { "iso_8859-1", CHARSET_WINDOWS_1252 },
+        { "latin1", CHARSET_WINDOWS_1252 },
+        { "latin-1", CHARSET_WINDOWS_1252 },
+        { "l1", CHARSET_WINDOWS_1252 },
+        { "us-ascii", CHARSET_WINDOWS_1252 },
+        { "ascii", CHARSET_WINDOWS_1252 },
+        { "utf-16", CHARSET_UTF_16LE },
+        { "utf-16le", CHARSET_UTF_16LE },
+        { "utf-16be", CHARSET_UTF_16BE },
+};
+
+static const struct {
+        const char *mark;
+        size_t length;
+        enum charset charset;
+} marks[] = {
+        { "\xef\xbb\xbf", 3, CHARSET_UTF_8 },
+        { "\xff\xfe", 2, CHARSET_UTF_16LE },
+        { "\xfe\xff", 2, CHARSET_UTF_16BE },
+};
+
+static enum charset by_label(const char *label, size_t length)
+{
+        for (size_t i = 0; i < ARRAY_SIZE(labels); i++)
+                if (html_is(label, length, labels[i].label))
+                        return labels[i].charset;
+        return length ? CHARSET_OTHER : CHARSET_NONE;
+}
+
+/* "…charset=utf-8…", with or without quotes. */
+static enum charset by_parameter(const char *text, size_t length)
+{
+        static const char word[] = "charset";
+        const char *end = text + length;
+        for (const char *p = text; (size_t)(end - p) > sizeof word; p++) {
+                if (strncasecmp(p, word, strlen(word)) != 0)
+                        continue;
+                p += strlen(word);
+                while (p < end && *p == ' ')
+                        p++;
+                if (p == end || *p != '=')
+                        continue;
+                do
+                        p++;
+                while (p < end && strchr(" \"'", *p) && *p);
+                size_t n = 0;
+                while (p + n < end && p[n] && !strchr(" \"';,", p[n]))
+                        n++;
+                return by_label(p, n);
+        }
+        return CHARSET_NONE;
+}
+
+static enum charset by_meta(const char *bytes, size_t length)
+{
+        struct html_reader reader = { .at = bytes, .end = bytes + (length < META_WITHIN ? length : META_WITHIN) };
+        struct html_token token;
+        struct html_attribute a;
+        while (html_next(&reader, &token)) {
+                if (token.kind != HTML_OPEN || !html_is(token.bytes, token.length, "meta"))
+                        continue;
+                for (const char *at = token.attributes; html_next_attribute(&at, token.end, &a);) {
+                        enum charset found = CHARSET_NONE;
+                        if (html_is(a.name, a.name_length, "charset"))
+                                found = by_label(a.value, a.value_length);
+                        else if (html_is(a.name, a.name_length, "content"))
+                                found = by_parameter(a.value, a.value_length);
+                        if (found == CHARSET_UTF_16LE || found == CHARSET_UTF_16BE)
+                                return CHARSET_UTF_8; /* we could not have read it otherwise */
+                        if (found != CHARSET_NONE)
+                                return found;
+                }
+        }
+        return CHARSET_NONE;
+}
+
+static void add_windows_1252(struct text *out, const char *bytes, size_t length)
+{
+        for (size_t i = 0, n; i < length; i += n) {
+                char utf8[4];
+                for (n = 0; i + n < length && (unsigned char)bytes[i + n] < 0x80;)
+                        n++;
+                text_add_bytes(out, bytes + i, n);
+                if (n == 0) {
+                        text_add_bytes(out, utf8, html_write_utf8(html_windows_1252((unsigned char)bytes[i]), utf8));
+                        n = 1;
+                }
+        }
+}
+
+static uint32_t utf16_unit(const char *bytes, bool big_endian)
+{
+        unsigned char first = (unsigned char)bytes[0], second = (unsigned char)bytes[1];
+        return big_endian ? (uint32_t)first << 8 | second : (uint32_t)second << 8 | first;
+}
+
+static bool add_utf16(struct text *out, const char *bytes, size_t length, bool big_endian)
+{
+        bool foreign = length % 2;
+        for (size_t i = 0; i + 1 < length; i += 2) {
+                char utf8[4];
+                uint32_t c = utf16_unit(bytes + i, big_endian);
+                uint32_t low = c >= 0xd800 && c <= 0xdbff && i + 3 < length ? utf16_unit(bytes + i + 2, big_endian) : 0;
+                if (low >= 0xdc00 && low <= 0xdfff) {
+                        c = 0x10000 + ((c & 0x3ff) << 10) + (low & 0x3ff);
+                        i += 2;
+                }
+                foreign |= c >= 0xd800 && c <= 0xdfff;
+                text_add_bytes(out, utf8, html_write_utf8(c, utf8));
+        }
+        return foreign;
+}
+
+/* Or was, before its last character was cut. */
+static bool is_utf8(const char *bytes, size_t length)
+{
+        size_t good = text_utf8_valid(bytes, length), i = 0;
+        while (i < good && (unsigned char)bytes[i] < 0x80)
+                i++;
+        return good == length || (i < good && length - good < 4);
+}
+
+bool html_decode(const char *bytes, size_t length, const char *content_type, bool is_html, struct text *out)
+{
+        enum charset charset = CHARSET_NONE;
+        for (size_t i = 0; i < ARRAY_SIZE(marks) && charset == CHARSET_NONE; i++) {
+                if (length < marks[i].length || memcmp(bytes, marks[i].mark, marks[i].length) != 0)
+                        continue;
+                charset = marks[i].charset;
+                bytes += marks[i].length;
+                length -= marks[i].length;
+        }
+        if (charset == CHARSET_NONE && content_type)
+                charset = by_parameter(content_type, strlen(content_type));
+        if (charset == CHARSET_NONE && is_html)
+                charset = by_meta(bytes, length);
+        if (charset == CHARSET_NONE)
+                charset = is_utf8(bytes, length) ? CHARSET_UTF_8 : CHARSET_WINDOWS_1252;
+        if (charset == CHARSET_WINDOWS_1252)
+                add_windows_1252(out, bytes, length);
+        else if (charset == CHARSET_UTF_16LE || charset == CHARSET_UTF_16BE)
+                return add_utf16(out, bytes, length, charset == CHARSET_UTF_16BE);
+        else
+                return tool_add_utf8(out, bytes, length);
+        return false;
+}

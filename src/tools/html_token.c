@@ -1,0 +1,212 @@
+/* Tags and texts; see html_token.h. */
+#include "tools/html_token.h"
+
+#include <stdint.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/memory.h"
+#include "tools/html_entities.h"
+
+static bool is_space(char c)
+{
+        return c == ' ' || (c >= '\t' && c <= '\r' && c != '\v');
+}
+
+static bool is_letter(char c)
+{
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+bool html_is(const char *bytes, size_t length, const char *word)
+{
+        return strlen(word) == length && strncasecmp(bytes, word, length) == 0;
+}
+
+/* --- attributes --- */
+
+static void take_value(const char **at, const char *end, struct html_attribute *ret)
+{
+        const char *p = *at;
+        while (p < end && is_space(*p))
+                p++;
+        if (p < end && (*p == '"' || *p == '\'')) {
+                const char *quote = memchr(p + 1, *p, (size_t)(end - p - 1));
+                ret->value = p + 1;
+                ret->value_length = (size_t)((quote ? quote : end) - p - 1);
+                *at = quote ? quote + 1 : end;
+                return;
+        }
+        ret->value = p;
+        while (p < end && !is_space(*p) && *p != '>')
+                p++;
+        ret->value_length = (size_t)(p - ret->value);
+        *at = p;
+}
+
+bool html_next_attribute(const char **at, const char *end, struct html_attribute *ret)
+{
+        const char *p = *at;
+        *ret = (struct html_attribute){ .value = "" };
+        while (p < end && (is_space(*p) || *p == '/'))
+                p++;
+        *at = p;
+        if (p == end || *p == '>')
+                return false;
+        ret->name = p++; /* even a "=" */
+        while (p < end && !is_space(*p) && *p != '/' && *p != '>' && *p != '=')
+                p++;
+        ret->name_length = (size_t)(p - ret->name);
+        *at = p;
+        while (p < end && is_space(*p))
+                p++;
+        if (p < end && *p == '=') {
+                *at = p + 1;
+                take_value(at, end, ret);
+        }
+        return true;
+}
+
+void html_add_value(struct text *out, const struct html_attribute *attribute)
+{
+        const char *at = attribute->value, *end = at + attribute->value_length;
+        while (at < end) {
+                uint32_t character = 0;
+                char utf8[4];
+                size_t n = *at == '&' ? html_entity(at, (size_t)(end - at), true, &character) : 0;
+                if (n) {
+                        text_add_bytes(out, utf8, html_write_utf8(character, utf8));
+                } else {
+                        const char *next = memchr(at + 1, '&', (size_t)(end - at - 1));
+                        n = (size_t)((next ? next : end) - at);
+                        text_add_bytes(out, at, n);
+                }
+                at += n;
+        }
+}
+
+/* --- tokens --- */
+
+/* Elements whose content is text up to their own end; the last two know "&". */
+static const char *const raw_elements[] = {
+        "script", "style", "xmp", "iframe", "noembed", "noframes", "plaintext", "title", "textarea",
+};
+enum { RAW_VERBATIM = 7 };
+
+static const char *const *find_raw(const struct html_token *t)
+{
+        for (size_t i = 0; i < ARRAY_SIZE(raw_elements); i++)
+                if (html_is(t->bytes, t->length, raw_elements[i]))
+                        return &raw_elements[i];
+        return NULL;
+}
+
+static bool ends_raw(const struct html_reader *r, const char *p)
+{
+        size_t length = strlen(r->raw), left = (size_t)(r->end - p);
+        return left > length + 2 && p[1] == '/' && strncasecmp(p + 2, r->raw, length) == 0 &&
+               (is_space(p[length + 2]) || p[length + 2] == '/' || p[length + 2] == '>');
+}
+
+/* The content of such an element. False when there is none. */
+static bool take_raw(struct html_reader *r, struct html_token *ret)
+{
+        const char *p = r->at;
+        bool verbatim = true;
+        while ((p = memchr(p, '<', (size_t)(r->end - p))) && !ends_raw(r, p))
+                p++;
+        for (size_t i = RAW_VERBATIM; i < ARRAY_SIZE(raw_elements); i++)
+                verbatim = verbatim && r->raw != raw_elements[i];
+        if (!p)
+                p = r->end;
+        *ret = (struct html_token){ .bytes = r->at, .length = (size_t)(p - r->at), .verbatim = verbatim };
+        r->at = p;
+        r->raw = NULL;
+        return ret->length > 0;
+}
+
+/* Whether a "<" here begins something other than text. */
+static bool begins_markup(const char *p, const char *end)
+{
+        return *p == '<' && end - p > 1 && (is_letter(p[1]) || p[1] == '/' || p[1] == '!' || p[1] == '?');
+}
+
+static const char *skip_comment(const char *p, const char *end)
+{
+        if (p < end && *p == '>')
+                return p + 1;
+        if (end - p > 1 && p[0] == '-' && p[1] == '>')
+                return p + 2;
+        for (; (p = memchr(p, '-', (size_t)(end - p))); p++) {
+                if (end - p > 2 && p[1] == '-' && p[2] == '>')
+                        return p + 3;
+                if (end - p > 3 && p[1] == '-' && p[2] == '!' && p[3] == '>')
+                        return p + 4;
+        }
+        return end;
+}
+
+/* "<!…>", "<?…>", "</1…>": nothing that is shown. */
+static const char *skip_nothing(const char *p, const char *end)
+{
+        if (end - p >= 4 && memcmp(p, "<!--", 4) == 0)
+                return skip_comment(p + 4, end);
+        p = memchr(p, '>', (size_t)(end - p));
+        return p ? p + 1 : end;
+}
+
+/* A tag with its attributes. False when the page ends inside it: then it is none. */
+static bool take_tag(struct html_reader *r, struct html_token *ret)
+{
+        struct html_attribute ignored;
+        const char *p = r->at + 1;
+        ret->kind = *p == '/' ? HTML_CLOSE : HTML_OPEN;
+        p += *p == '/';
+        ret->bytes = p;
+        while (p < r->end && !is_space(*p) && *p != '/' && *p != '>')
+                p++;
+        ret->length = (size_t)(p - ret->bytes);
+        ret->attributes = p;
+        const char *last = p;
+        while (html_next_attribute(&p, r->end, &ignored))
+                last = p;
+        ret->end = p;
+        ret->is_closed = p > last && p[-1] == '/'; /* and not the last value's own */
+        r->at = p < r->end ? p + 1 : p;
+        return p < r->end;
+}
+
+static void note_element(struct html_reader *r, const struct html_token *t)
+{
+        if (html_is(t->bytes, t->length, "svg") && !t->is_closed)
+                r->drawings = t->kind == HTML_OPEN ? r->drawings + 1 : r->drawings - (r->drawings > 0);
+        const char *const *raw = t->kind == HTML_OPEN ? find_raw(t) : NULL;
+        r->raw = raw && !(r->drawings && t->is_closed) ? *raw : NULL;
+}
+
+bool html_next(struct html_reader *r, struct html_token *ret)
+{
+        *ret = (struct html_token){ 0 };
+        if (r->raw && take_raw(r, ret))
+                return true;
+        while (r->at < r->end) {
+                const char *p = r->at;
+                while (p < r->end && !begins_markup(p, r->end)) {
+                        const char *next = memchr(p + 1, '<', (size_t)(r->end - p - 1));
+                        p = next ? next : r->end;
+                }
+                if (p > r->at) {
+                        *ret = (struct html_token){ .bytes = r->at, .length = (size_t)(p - r->at) };
+                        r->at = p;
+                        return true;
+                }
+                if (is_letter(p[1]) || (p[1] == '/' && r->end - p > 2 && is_letter(p[2]))) {
+                        bool whole = take_tag(r, ret);
+                        if (whole)
+                                note_element(r, ret);
+                        return whole;
+                }
+                r->at = skip_nothing(p, r->end);
+        }
+        return false;
+}

@@ -1,0 +1,67 @@
+/*
+ * HTML to text. The first byte says how much is shown. Whatever the page is, the text is bounded, UTF-8, without
+ * control characters and without white space around it, and the same twice; and a server's answer with that body is an
+ * answer.
+ */
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "fuzz.h"
+#include "tools/html.h"
+#include "tools/html_charset.h"
+#include "tools/web_fetch.h"
+
+static void check_text(const struct text *t, size_t most)
+{
+        if (!t->length)
+                return;
+        PROMISE(!t->failed && t->length <= most && strlen(t->data) == t->length);
+        PROMISE(text_utf8_valid(t->data, t->length) == t->length);
+        for (const char *p = t->data; *p; p++)
+                PROMISE((unsigned char)*p >= 0x20 || *p == '\n' || *p == '\t');
+        PROMISE(!strchr(t->data, 0x7f));
+}
+
+static void check_page(const char *html, size_t length, size_t most)
+{
+        CLEANUP_HTML_TEXT struct html_text page, again;
+        html_to_text(html, length, most, &page);
+        html_to_text(html, length, most, &again);
+        check_text(&page.title, HTML_TITLE_MOST);
+        check_text(&page.body, most);
+        PROMISE(!page.title.length || !strpbrk(page.title.data, "\n\t"));
+        PROMISE(!page.body.length || page.cut || page.body.data[page.body.length - 1] != '\n');
+        PROMISE(!page.body.length || page.body.data[0] != '\n');
+        PROMISE(page.body.length == again.body.length && page.cut == again.cut);
+        PROMISE(!page.body.length || memcmp(page.body.data, again.body.data, page.body.length) == 0);
+}
+
+static void check_answer(const char *html, size_t length, size_t most)
+{
+        static const char *const types[] = { NULL, "text/html", "text/html; charset=latin1", "a/b; charset=utf-16be" };
+        for (size_t i = 0; i < ARRAY_SIZE(types); i++) {
+                struct tool_answer answer = { 0 };
+                struct web_response r = { "https://example.com/", i == 1 ? 404 : 200, types[i], html, length, false };
+                web_fetch_answer(&r, i == 2 ? WEB_HTML : WEB_TEXT, most, &answer);
+                PROMISE(answer.is_error == !answer.structured);
+                PROMISE(answer.text.length);
+                PROMISE(text_utf8_valid(answer.text.data, answer.text.length) == answer.text.length);
+                tool_answer_done(&answer);
+        }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+        CLEANUP_TEXT struct text decoded = { 0 };
+        size_t most = size && data[0] < 128 ? data[0] : 1 << 20;
+        CLEANUP_FREE char *html = malloc(size ? size : 1); /* of its own, so that a read beyond it is seen */
+        PROMISE(html);
+        if (size)
+                memcpy(html, data, size);
+        check_page(html, size, most);
+        check_answer(html, size, most);
+        (void)html_decode(html, size, NULL, true, &decoded);
+        PROMISE(!decoded.length || text_utf8_valid(decoded.data, decoded.length) == decoded.length);
+        return 0;
+}

@@ -1,0 +1,134 @@
+/*
+ * The URL filter. The input is a URL and a Location, with a NUL between. What passes is canonical: printed and parsed
+ * again it is the same; its host is a name with a dot or a public address, judged without the filter's own tables; what
+ * a request would ask for is one clean line; and a redirect of it promises the same.
+ */
+#include <arpa/inet.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "fuzz.h"
+#include "gate/url.h"
+#include "idn.h"
+
+static bool is_public_v4(uint32_t a)
+{
+        return a >> 24 != 0 && a >> 24 != 10 && a >> 24 != 127 && a >> 22 != (100U << 2 | 1) &&
+               a >> 16 != (169U << 8 | 254) && a >> 20 != (172U << 4 | 1) && a >> 16 != (192U << 8 | 168) && a >> 28 < 14;
+}
+
+static void check_host(const struct url *u)
+{
+        static const char *const never[] = { ".localhost", ".internal", ".local" };
+        size_t length = strlen(u->host);
+        union address a = { 0 };
+        if (u->is_address && u->address.any.sa_family == AF_INET) {
+                PROMISE(is_public_v4(ntohl(u->address.v4.sin_addr.s_addr)));
+                PROMISE(inet_pton(AF_INET, u->host, &a.v4.sin_addr) == 1);
+                PROMISE(a.v4.sin_addr.s_addr == u->address.v4.sin_addr.s_addr);
+                return;
+        }
+        if (u->is_address) {
+                PROMISE(u->address.v6.sin6_addr.s6_addr[0] >> 5 == 1); /* 2000::/3 */
+                PROMISE(inet_pton(AF_INET6, u->host, &a.v6.sin6_addr) == 1);
+                PROMISE(memcmp(&a.v6.sin6_addr, &u->address.v6.sin6_addr, 16) == 0);
+                return;
+        }
+        PROMISE(length <= CAP_DOMAIN && strchr(u->host, '.') && u->host[length - 1] != '.');
+        PROMISE(strspn(u->host, "abcdefghijklmnopqrstuvwxyz0123456789-_.") == length);
+        PROMISE(inet_aton(u->host, &a.v4.sin_addr) == 0);
+        for (size_t i = 0; i < ARRAY_SIZE(never); i++)
+                PROMISE(length < strlen(never[i]) || strcmp(u->host + length - strlen(never[i]), never[i]) != 0);
+}
+
+static void check_url(const struct url *u)
+{
+        CLEANUP_TEXT struct text printed = { 0 };
+        struct url again = { 0 };
+        size_t length = strlen(u->target);
+        check_host(u);
+        PROMISE(u->port);
+        PROMISE(u->target[0] == '/' && length <= URL_MOST && u->path_length <= length);
+        PROMISE(u->target[u->path_length] == '\0' || u->target[u->path_length] == '?');
+        PROMISE(!memchr(u->target, '?', u->path_length));
+        for (const char *p = u->target; *p; p++)
+                PROMISE(*p > ' ' && *p < 0x7f && *p != '#' && *p != '\\');
+        PROMISE(!strstr(u->target, "/../") || strstr(u->target, "/../") > u->target + u->path_length);
+        url_print(u, &printed);
+        if (printed.length > URL_MOST)
+                return; /* encoding made it longer than what is read */
+        PROMISE(url_parse(printed.data, NULL, &again, NULL) == 0);
+        PROMISE(again.secure == u->secure && again.port == u->port && again.path_length == u->path_length);
+        PROMISE(strcmp(again.host, u->host) == 0 && strcmp(again.target, u->target) == 0);
+}
+
+struct answer {
+        const uint8_t *bytes;
+        size_t length, asked;
+};
+
+/* The URL's own bytes, as addresses. */
+static int look_up(void *context, const char *host, union address ret[URL_ADDRESSES_MOST], struct error *e)
+{
+        struct answer *answer = context;
+        int count = 0;
+        (void)host;
+        (void)e;
+        answer->asked++;
+        for (size_t i = 0; i + 16 <= answer->length && count < URL_ADDRESSES_MOST; i += 16) {
+                union address *a = &ret[count++];
+                a->any.sa_family = answer->bytes[i] & 1 ? AF_INET : AF_INET6;
+                memcpy(answer->bytes[i] & 1 ? (void *)&a->v4.sin_addr : &a->v6.sin6_addr, answer->bytes + i,
+                       answer->bytes[i] & 1 ? 4 : 16);
+        }
+        return count;
+}
+
+static void check_addresses(const struct url *u, const uint8_t *data, size_t size)
+{
+        struct answer answer = { data, size, 0 };
+        struct url_resolver resolver = { look_up, &answer };
+        struct url_addresses found = { .count = 0 };
+        int r = url_resolve(u, &resolver, &found, NULL);
+        PROMISE(answer.asked == !u->is_address);
+        PROMISE((r == 0) == (found.count > 0));
+        for (size_t i = 0; i < found.count; i++) {
+                const union address *a = &found.list[i];
+                if (a->any.sa_family == AF_INET)
+                        PROMISE(is_public_v4(ntohl(a->v4.sin_addr.s_addr)) && a->v4.sin_port == htons(u->port));
+                else
+                        PROMISE(a->v6.sin6_addr.s6_addr[0] >> 5 == 1 && a->v6.sin6_port == htons(u->port));
+        }
+}
+
+static void check_error(int r, const struct error *e)
+{
+        PROMISE(r < 0 && e->code == -r);
+        promise_printable(e->text);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+        const uint8_t *nul = size ? memchr(data, '\0', size) : NULL;
+        size_t first = nul ? (size_t)(nul - data) : size;
+        CLEANUP_FREE char *text = fuzz_string(data, first);
+        CLEANUP_FREE char *location = fuzz_string(data + (nul ? first + 1 : size), nul ? size - first - 1 : 0);
+        struct url u = { 0 }, to = { 0 };
+        struct error e = { 0 };
+        int r = url_parse(text, idn_to_ascii, &u, &e);
+        if (r != 0) {
+                check_error(r, &e);
+                return 0;
+        }
+        check_url(&u);
+        check_addresses(&u, data, size);
+        r = url_redirect(&u, location, idn_to_ascii, &to, &e);
+        if (r != 0) {
+                check_error(r, &e);
+                return 0;
+        }
+        PROMISE(to.redirects == 1 && (to.secure || !u.secure));
+        check_url(&to);
+        return 0;
+}
