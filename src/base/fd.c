@@ -15,6 +15,8 @@ void fd_close(int *fd)
         *fd = -1;
 }
 
+static const char read_stage[] = "read file";
+
 /* Grows as it reads instead of trusting st_size: files under /proc and growing files say anything. */
 static int read_up_to(int fd, size_t cap, char **ret_data, size_t *ret_length)
 {
@@ -46,25 +48,29 @@ static int read_up_to(int fd, size_t cap, char **ret_data, size_t *ret_length)
         return 0;
 }
 
-int fd_read_file(const char *path, size_t cap, char **ret_data, size_t *ret_length, struct error *e)
+int fd_read_open(int fd, const char *path, size_t cap, char **ret_data, size_t *ret_length, struct error *e)
 {
-        static const char stage[] = "read file";
-        CLEANUP_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-        if (fd < 0)
-                return error_errno(e, errno, stage, "cannot open %s", path);
         struct stat st;
         if (fstat(fd, &st) < 0)
-                return error_errno(e, errno, stage, "cannot stat %s", path);
+                return error_errno(e, errno, read_stage, "cannot stat %s", path);
         if (S_ISDIR(st.st_mode))
-                return error_set(e, EISDIR, stage, "%s is a directory, not a file", path);
+                return error_set(e, EISDIR, read_stage, "%s is a directory, not a file", path);
         if (!S_ISREG(st.st_mode))
-                return error_set(e, EINVAL, stage, "%s is not a regular file", path);
+                return error_set(e, EINVAL, read_stage, "%s is not a regular file", path);
         int r = read_up_to(fd, cap, ret_data, ret_length);
         if (r == -EFBIG)
-                return error_set(e, EFBIG, stage, "%s is larger than %zu bytes, the most that is read", path, cap);
+                return error_set(e, EFBIG, read_stage, "%s is larger than %zu bytes, the most that is read", path, cap);
         if (r < 0)
-                return error_errno(e, -r, stage, "cannot read %s", path);
+                return error_errno(e, -r, read_stage, "cannot read %s", path);
         return 0;
+}
+
+int fd_read_file(const char *path, size_t cap, char **ret_data, size_t *ret_length, struct error *e)
+{
+        CLEANUP_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+        if (fd < 0)
+                return error_errno(e, errno, read_stage, "cannot open %s", path);
+        return fd_read_open(fd, path, cap, ret_data, ret_length, e);
 }
 
 int fd_write_all(int fd, const void *data, size_t length)

@@ -18,6 +18,9 @@ void fd_close(int *fd);
  */
 int fd_read_file(const char *path, size_t cap, char **ret_data, size_t *ret_length, struct error *e);
 
+/* The same for a file that is open; `path` is for messages. */
+int fd_read_open(int fd, const char *path, size_t cap, char **ret_data, size_t *ret_length, struct error *e);
+
 /*
  * Opens a path of which no part is a symbolic link (ELOOP otherwise), below `directory` if it is relative. `flags` as for
  * open(2), close-on-exec without saying so; `mode` with O_CREAT. Returns the descriptor or -errno.

@@ -119,10 +119,20 @@ static const char *second_word(const struct options_verb *verb)
         return space ? space + 1 : NULL;
 }
 
-static bool in_group(const struct options_verb *verb, const struct verb_group *group)
+/* `first` is the name of a group, or a verb that others belong to. */
+static bool belongs_to(const struct options_verb *verb, const char *first)
 {
-        size_t length = strlen(group->name);
-        return second_word(verb) && strncmp(verb->path, group->name, length) == 0 && verb->path[length] == ' ';
+        size_t length = strlen(first);
+        return second_word(verb) && strncmp(verb->path, first, length) == 0 && verb->path[length] == ' ';
+}
+
+/* A verb that can be followed by a word which makes it another verb. */
+static bool goes_on(const struct options_verb *verb)
+{
+        for (size_t i = 0; i < verbs_count; i++)
+                if (belongs_to(verbs[i].usage, verb->path))
+                        return true;
+        return false;
 }
 
 /* All words that may stand first: groups, then the verbs of one word. */
@@ -135,11 +145,11 @@ static void add_first_words(struct text *t)
                         text_format(t, " %s", verbs[i].usage->path);
 }
 
-static void add_second_words(struct text *t, const struct verb_group *group)
+static void add_second_words(struct text *t, const char *first)
 {
         const char *space = "";
         for (size_t i = 0; i < verbs_count; i++)
-                if (in_group(verbs[i].usage, group)) {
+                if (belongs_to(verbs[i].usage, first)) {
                         text_format(t, "%s%s", space, second_word(verbs[i].usage));
                         space = " ";
                 }
@@ -164,7 +174,7 @@ static const char bash_head[] =
         "    _ringwall_offer \"$@\"\n"
         "}\n"
         "\n"
-        "# Offers the words of verbs that may follow word number $1.\n"
+        "# Offers the words of verbs that may follow word number $1. Fails when something else may follow, too.\n"
         "_ringwall_words() {\n"
         "    case \"$(( COMP_CWORD - $1 )) ${COMP_WORDS[$1+1]}\" in\n";
 
@@ -185,7 +195,8 @@ static const char bash_main[] =
         "    '1 -'*) _ringwall_offer -W '--help --version'; return ;;\n"
         "    esac\n"
         "    _ringwall_words 0 && return\n"
-        "    case \"${COMP_WORDS[1]} ${COMP_WORDS[2]} \" in\n";
+        "    local IFS=' '\n"
+        "    case \"${COMP_WORDS[*]:1:COMP_CWORD-1} \" in\n";
 
 /* The command that completes a value of this kind. */
 static void add_bash_kind(struct text *t, enum option_kind kind, const char *placeholder)
@@ -230,7 +241,7 @@ static void add_bash_verb(struct text *t, const struct options_verb *verb)
         for (size_t i = 0; (row = options_row_at(verb, i)); i++)
                 text_format(t, "%s--%s", i ? " " : "", row->name);
         text_add(t, "' ;;\n        *) ");
-        add_bash_kind(t, verb->positional, NULL);
+        add_bash_kind(t, verb->positional, verb->synopsis);
         text_add(t, " ;;\n        esac ;;\n");
 }
 
@@ -242,8 +253,15 @@ static void add_bash(struct text *t)
         text_add(t, "' ;;\n");
         for (size_t i = 0; i < verb_groups_count; i++) {
                 text_format(t, "    '2 %s') _ringwall_offer -W '", verb_groups[i].name);
-                add_second_words(t, &verb_groups[i]);
+                add_second_words(t, verb_groups[i].name);
                 text_add(t, "' ;;\n");
+        }
+        for (size_t i = 0; i < verbs_count; i++) {
+                if (!goes_on(verbs[i].usage))
+                        continue;
+                text_format(t, "    '2 %s') _ringwall_offer -W '", verbs[i].usage->path);
+                add_second_words(t, verbs[i].usage->path);
+                text_add(t, "'; return 1 ;;\n");
         }
         text_add(t, bash_main);
         for (size_t i = 0; i < verbs_count; i++)
@@ -314,7 +332,7 @@ static void add_zsh_verb(struct text *t, const struct options_verb *verb)
         }
         if (verb->synopsis) {
                 text_add(t, " \\\n            '*");
-                add_zsh_kind(t, verb->positional, "argument");
+                add_zsh_kind(t, verb->positional, verb->positional == OPTION_WORDS ? verb->synopsis : "argument");
                 text_add(t, "'");
         }
         text_add(t, " ;;\n");
@@ -330,11 +348,11 @@ static void add_zsh_entry(struct text *t, const char *word, const char *summary)
         text_add(t, "'\n");
 }
 
-static void add_zsh_group(struct text *t, const struct verb_group *group)
+static void add_zsh_second_words(struct text *t, const char *first, const char *more)
 {
-        text_format(t, "    '2 %s')\n        verbs=(\n", group->name);
+        text_format(t, "    '2 %s')\n        more=%s verbs=(\n", first, more);
         for (size_t i = 0; i < verbs_count; i++)
-                if (in_group(verbs[i].usage, group))
+                if (belongs_to(verbs[i].usage, first))
                         add_zsh_entry(t, second_word(verbs[i].usage), verbs[i].usage->summary);
         text_add(t, "        ) ;;\n");
 }
@@ -344,9 +362,11 @@ static void add_zsh(struct text *t)
         text_add(t, "#compdef ringwall\n"
                     "# zsh completion for ringwall. Generated from the tables of its options.\n"
                     "\n"
-                    "# Offers the words of verbs behind those that stand in $words already.\n"
+                    "# Offers the words of verbs behind those that stand in $words already. Fails when something else\n"
+                    "# may follow, too.\n"
                     "_ringwall_words() {\n"
                     "    local -a verbs\n"
+                    "    local more=0\n"
                     "    case \"$(( CURRENT - 1 )) $words[2]\" in\n"
                     "    '1 '*)\n"
                     "        verbs=(\n");
@@ -357,10 +377,13 @@ static void add_zsh(struct text *t)
                         add_zsh_entry(t, verbs[i].usage->path, verbs[i].usage->summary);
         text_add(t, "        ) ;;\n");
         for (size_t i = 0; i < verb_groups_count; i++)
-                add_zsh_group(t, &verb_groups[i]);
+                add_zsh_second_words(t, verb_groups[i].name, "0");
+        for (size_t i = 0; i < verbs_count; i++)
+                if (goes_on(verbs[i].usage))
+                        add_zsh_second_words(t, verbs[i].usage->path, "1");
         text_add(t, "    *) return 1 ;;\n"
                     "    esac\n"
-                    "    _describe -t verbs verb verbs\n"
+                    "    _describe -t verbs verb verbs && (( ! more ))\n"
                     "}\n"
                     "\n"
                     "_ringwall() {\n"
@@ -369,7 +392,7 @@ static void add_zsh(struct text *t)
                     "        return\n"
                     "    fi\n"
                     "    _ringwall_words && return\n"
-                    "    case \"$words[2] $words[3] \" in\n");
+                    "    case \"${(j: :)words[2,CURRENT-1]} \" in\n");
         for (size_t i = 0; i < verbs_count; i++)
                 add_zsh_verb(t, verbs[i].usage);
         text_add(t, "    esac\n}\n\n_ringwall \"$@\"\n");
@@ -431,6 +454,11 @@ static void add_fish_kind(struct text *t, enum option_kind kind, const char *pla
 static void add_fish_verb(struct text *t, const struct options_verb *verb)
 {
         const struct option_row *row;
+        CLEANUP_TEXT struct text at = { 0 };
+        text_add(&at, verb->path);
+        for (size_t i = 0; i < verbs_count; i++)
+                if (belongs_to(verbs[i].usage, verb->path))
+                        text_format(&at, "; and not __ringwall_at %s", verbs[i].usage->path);
         for (size_t i = 0; (row = options_row_at(verb, i)); i++) {
                 CLEANUP_TEXT struct text what = { 0 }, help = { 0 };
                 add_first_sentence(&help, row->help);
@@ -438,10 +466,15 @@ static void add_fish_verb(struct text *t, const struct options_verb *verb)
                         text_format(&what, "-s %c ", row->letter);
                 text_format(&what, "-l %s", row->name);
                 add_fish_kind(&what, row->kind, row->placeholder);
-                add_fish_line(t, "__ringwall_at", verb->path, string_of(&what), string_of(&help));
+                add_fish_line(t, "__ringwall_at", string_of(&at), string_of(&what), string_of(&help));
         }
         if (verb->positional == OPTION_FILE)
-                add_fish_line(t, "__ringwall_at", verb->path, "-F", NULL);
+                add_fish_line(t, "__ringwall_at", string_of(&at), "-F", NULL);
+        if (verb->positional == OPTION_WORDS) {
+                CLEANUP_TEXT struct text what = { 0 };
+                add_fish_kind(&what, OPTION_WORDS, verb->synopsis);
+                add_fish_line(t, "__ringwall_at", string_of(&at), string_of(&what), NULL);
+        }
 }
 
 /* Words of verbs, at the start of the line and, for `help`, behind it. */
@@ -454,6 +487,13 @@ static void add_fish_word(struct text *t, const char *behind, const char *word, 
         add_fish_line(t, "__ringwall_next", string_of(&help), string_of(&what), summary);
 }
 
+static void add_fish_second_words(struct text *t, const char *first)
+{
+        for (size_t i = 0; i < verbs_count; i++)
+                if (belongs_to(verbs[i].usage, first))
+                        add_fish_word(t, first, second_word(verbs[i].usage), verbs[i].usage->summary);
+}
+
 static void add_fish(struct text *t)
 {
         text_add(t, fish_head);
@@ -461,14 +501,12 @@ static void add_fish(struct text *t)
         add_fish_line(t, "__ringwall_next", NULL, "-l version", "Print the version");
         for (size_t i = 0; i < verb_groups_count; i++) {
                 add_fish_word(t, NULL, verb_groups[i].name, verb_groups[i].summary);
-                for (size_t j = 0; j < verbs_count; j++)
-                        if (in_group(verbs[j].usage, &verb_groups[i]))
-                                add_fish_word(t, verb_groups[i].name, second_word(verbs[j].usage),
-                                              verbs[j].usage->summary);
+                add_fish_second_words(t, verb_groups[i].name);
         }
         for (size_t i = 0; i < verbs_count; i++) {
                 if (!second_word(verbs[i].usage))
                         add_fish_word(t, NULL, verbs[i].usage->path, verbs[i].usage->summary);
+                add_fish_second_words(t, verbs[i].usage->path);
                 add_fish_verb(t, verbs[i].usage);
         }
 }

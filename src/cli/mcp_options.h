@@ -1,4 +1,4 @@
-/* The options of `ringwall mcp`, shared by ringwall (help, completions) and ringwall-mcp, which parses them. */
+/* The options of `ringwall mcp`, shared by ringwall (help, completions, install) and ringwall-mcp, which parses them. */
 #ifndef RINGWALL_CLI_MCP_OPTIONS_H
 #define RINGWALL_CLI_MCP_OPTIONS_H
 
@@ -10,8 +10,16 @@ enum mcp_option {
         MCP_OPTION_MODE,
         MCP_OPTION_HTTP,
         MCP_OPTION_TOKEN_FILE,
+        MCP_OPTION_PRINT, /* from here on those of install itself, which are not passed on */
+        MCP_OPTION_WRITE,
+        MCP_OPTION_SCOPE,
+        MCP_OPTION_NAME,
+        MCP_OPTION_FORCE,
 };
 
-extern const struct options_verb mcp_usage;
+extern const struct options_verb mcp_usage, mcp_install_usage;
+
+/* What the tools may do; `mcp install` passes it on. */
+extern const struct options_table mcp_options_tools;
 
 #endif

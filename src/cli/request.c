@@ -16,14 +16,12 @@ const char *request_workspace(const char *value, size_t *ret_name)
         return value + (*ret_name ? *ret_name + 1 : 0);
 }
 
-/* One that is not of the loader's is a flag of the verb's own, such as --json. */
-static bool make_item(const struct options_result *r, const struct option_use *use, struct load_item *ret)
+bool request_item(const struct options_result *r, const struct option_use *use, const char *value, struct load_item *ret)
 {
         const struct option_use *first = options_next(r, RUN_OPTION_WORKSPACE, NULL);
         bool further = use->row->id == RUN_OPTION_WORKSPACE && use != first;
-        const char *value = use->value;
         size_t name;
-        if (use->row->id == RUN_OPTION_WORKSPACE && r->verb == &mcp_usage)
+        if (use->row->id == RUN_OPTION_WORKSPACE && (r->verb == &mcp_usage || r->verb == &mcp_install_usage))
                 value = request_workspace(value, &name);
         return flags_make_item(further ? "rw" : use->row->name, value, ret) == 0;
 }
@@ -34,7 +32,7 @@ int request_from_options(struct arena *a, const struct options_result *r, struct
         size_t count = 0;
         for (size_t i = 0; i < r->use_count; i++) {
                 struct load_item item;
-                if (!make_item(r, &r->uses[i], &item))
+                if (!request_item(r, &r->uses[i], r->uses[i].value, &item))
                         continue;
                 struct load_item *slot = arena_array_add(a, &items, &count, sizeof *slot);
                 if (!slot)

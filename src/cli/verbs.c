@@ -103,6 +103,7 @@ const struct verb verbs[] = {
         { .usage = &policy_check, .run = verb_policy_check },
         { .usage = &policy_show, .run = verb_policy_show },
         { .usage = &policy_schema, .run = verb_policy_schema },
+        { .usage = &mcp_install_usage, .run = verb_mcp_install }, /* before mcp, which is its first word */
         { .usage = &mcp_usage, .helper = "ringwall-mcp" },
         { .usage = &doctor_usage, .helper = "ringwall-doctor" },
         { .usage = &help, .run = verb_help },

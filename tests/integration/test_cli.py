@@ -230,6 +230,7 @@ def test_bash_completes_verbs(bash, verbs):
     assert bash('help', 'policy', 'sho') == ['show']
     assert bash('--v') == ['--version']
     assert bash('nonsense', '') == []
+    assert bash('mcp', 'ins') == bash('mcp', 'install') == bash('help', 'mcp', '') == ['install']
 
 
 def test_bash_completes_every_option_of_every_verb(bash, ringwall, verbs):
@@ -246,6 +247,8 @@ def test_bash_completes_values(bash):
     assert bash('policy', 'show', '--memory', '') == []
     assert bash('policy', 'show', '') == []
     assert bash('policy', 'check', '--json', 'a f') == ['a file.yaml', 'a folder']
+    assert bash('mcp', 'install', 'c') == ['claude', 'codex', 'cursor']
+    assert bash('mcp', 'install', '--write', 'v') == ['vscode']
 
 
 def test_bash_loads_it_for_the_program(script):
@@ -278,6 +281,8 @@ def test_fish_completes(script, home, workspace, ringwall, verbs):
     assert complete('ringwall policy show -w fo') == ['folder/']
     assert complete('ringwall policy check fi') == ['file.yaml']
     assert complete('ringwall policy show fi') == []
+    assert complete('ringwall mcp i') == ['install']
+    assert complete('ringwall mcp install c') == ['claude', 'codex', 'cursor']
     for verb in verbs:
         assert set(complete(f'ringwall {" ".join(verb)} --')) == options_of(ringwall(*verb, '--help').stdout)
 
@@ -299,6 +304,7 @@ def test_zsh_completes(script, ringwall, verbs):
     shown = complete('policy', 'show', '')
     assert shown[-1] == 'at show 2'
     assert '*-p+[Add this policy to the machine\'s and your own]:FILE:_files' in shown
+    assert complete('mcp', '')[0].startswith('install:') and complete('mcp', 'install', '')[-1] == 'at install 2'
     assert any(entry.startswith('--level=') and entry.endswith(':(off standard strict maximum)') for entry in shown)
     for verb in verbs:
         specs = '\n'.join(complete(*verb, ''))

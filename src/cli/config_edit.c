@@ -1,0 +1,38 @@
+/* What the formats of configurations share; see config_edit.h. */
+#include "cli/config_edit.h"
+
+#include <errno.h>
+#include <string.h>
+
+void config_change_done(struct config_change *c)
+{
+        text_done(&c->text);
+}
+
+const char *config_newline(const char *text)
+{
+        const char *first = strchr(text, '\n');
+        return first && first > text && first[-1] == '\r' ? "\r\n" : "\n";
+}
+
+int config_fail_at(struct config_change *c, const char *text, size_t offset, struct error *e, const char *message)
+{
+        c->line = c->column = 1;
+        for (size_t i = 0; i < offset; i++) {
+                if (text[i] == '\n') {
+                        c->line++;
+                        c->column = 1;
+                } else if (((unsigned char)text[i] & 0xc0) != 0x80) { /* continuation bytes are no characters */
+                        c->column++;
+                }
+        }
+        return error_set(e, EINVAL, "configuration", "%s", message);
+}
+
+int config_check_text(struct config_change *c, const char *text, size_t length, struct error *e)
+{
+        size_t valid = text_utf8_valid(text, length), nul = strlen(text);
+        if (valid < length)
+                return config_fail_at(c, text, valid, e, "this is no UTF-8 text");
+        return nul < length ? config_fail_at(c, text, nul, e, "a zero byte is no text") : 0;
+}

@@ -1,0 +1,247 @@
+/*
+ * An entry in a JSON file; see config_edit.h.
+ *
+ * How it works: jansson reads the text first, strictly. After that the text is known to be JSON, so members are found
+ * by stepping over strings and brackets, and the new piece goes in between: behind the last member of its object, or in
+ * the place of the old value. It is indented as its neighbours are, and on one line where they are. Reading the file
+ * and writing it anew would be shorter, and would change numbers, escapes and white space that are somebody else's.
+ *
+ * Comments and trailing commas, which some clients allow, are not JSON: such a file is refused.
+ */
+#include "cli/config_edit.h"
+
+#include <errno.h>
+#include <string.h>
+
+static const char stage[] = "configuration";
+static const char space[] = " \t\r\n";
+
+/* --- stepping over JSON that is known to be well-formed --- */
+
+static size_t skip_space(const char *text, size_t i)
+{
+        return i + strspn(text + i, space);
+}
+
+static size_t skip_string(const char *text, size_t i)
+{
+        for (i++; text[i] && text[i] != '"'; i++)
+                if (text[i] == '\\' && text[i + 1])
+                        i++;
+        return text[i] ? i + 1 : i;
+}
+
+static size_t skip_value(const char *text, size_t i)
+{
+        size_t depth = 0;
+        do {
+                if (text[i] == '"') {
+                        i = skip_string(text, i);
+                        continue;
+                }
+                depth += text[i] == '{' || text[i] == '[';
+                depth -= depth && (text[i] == '}' || text[i] == ']');
+                i++;
+        } while (text[i] && (depth || !strchr(",}] \t\r\n", text[i])));
+        return i;
+}
+
+struct member {
+        size_t key, value, end; /* where its key and its value begin; behind the value */
+};
+
+struct object {
+        size_t open, close;        /* its brackets */
+        struct member first, last; /* when it has members; first.key is 0 otherwise, which no member's is */
+        struct member found;       /* the one that was looked for; likewise */
+};
+
+/* Is the string that begins here this one, in whatever spelling? */
+static bool is_string(const char *text, size_t i, const char *wanted)
+{
+        CLEANUP_JSON json_t *string = json_loadb(text + i, skip_string(text, i) - i, JSON_DECODE_ANY, NULL);
+        return string && strcmp(json_string_value(string), wanted) == 0;
+}
+
+static struct object look_into(const char *text, size_t open, const char *wanted)
+{
+        struct object o = { .open = open };
+        size_t i = skip_space(text, open + 1);
+        while (text[i] == '"') {
+                struct member m = { .key = i };
+                m.value = skip_space(text, skip_space(text, skip_string(text, i)) + 1);
+                m.end = skip_value(text, m.value);
+                if (!o.first.key)
+                        o.first = m;
+                if (!o.found.key && is_string(text, m.key, wanted))
+                        o.found = m;
+                o.last = m;
+                i = skip_space(text, m.end);
+                if (text[i] == ',')
+                        i = skip_space(text, i + 1);
+        }
+        o.close = i;
+        return o;
+}
+
+/* --- writing like the neighbours --- */
+
+struct style {
+        const char *newline;
+        const char *unit; /* one step of indentation */
+        size_t unit_length;
+        bool spread; /* members stand on lines of their own */
+};
+
+/* Where a piece goes: its lines begin with a margin of the file, and some steps more. */
+struct slot {
+        const char *margin;
+        size_t margin_length, steps;
+        bool spread;
+};
+
+/* The white space that the line of this offset begins with, and whether that is all in front of it. */
+static struct slot look_at_line(const char *text, size_t offset)
+{
+        size_t start = offset;
+        while (start && text[start - 1] != '\n')
+                start--;
+        size_t length = strspn(text + start, " \t");
+        return (struct slot){ text + start, length, 0, start && start + length == offset };
+}
+
+static struct style style_of(const char *text, const struct object *root)
+{
+        struct style s = { config_newline(text), "  ", 2, true };
+        if (!root->first.key)
+                return s;
+        struct slot line = look_at_line(text, root->first.key);
+        s.spread = line.spread;
+        if (line.spread && line.margin_length) {
+                s.unit = line.margin;
+                s.unit_length = line.margin_length;
+        }
+        return s;
+}
+
+static void add_line(struct text *out, const struct style *s, const struct slot *slot)
+{
+        text_add(out, s->newline);
+        text_add_bytes(out, slot->margin, slot->margin_length);
+        for (size_t i = 0; i < slot->steps; i++)
+                text_add_bytes(out, s->unit, s->unit_length);
+}
+
+/* json_write indents by two. A newline is never inside a string, where it is an escape. */
+static void add_value(struct text *out, const struct style *s, const struct slot *slot, const json_t *value)
+{
+        CLEANUP_TEXT struct text written = { 0 };
+        out->failed |= json_write(value, &written, slot->spread) < 0;
+        const char *p = written.data ? written.data : "";
+        while (*p) {
+                size_t length = strcspn(p, "\n");
+                text_add_bytes(out, p, length);
+                p += length;
+                if (*p != '\n')
+                        continue;
+                add_line(out, s, slot);
+                for (p++; strncmp(p, "  ", 2) == 0; p += 2)
+                        text_add_bytes(out, s->unit, s->unit_length);
+        }
+}
+
+/* The text with a new member behind the others of an object. */
+static void insert(struct text *out, const char *text, const struct style *s, const struct object *o, const char *key,
+                   const json_t *value)
+{
+        bool empty = !o->first.key;
+        struct slot slot = look_at_line(text, empty ? o->open : o->first.key);
+        if (empty) {
+                slot.spread = s->spread;
+                slot.steps = 1;
+        }
+        text_add_bytes(out, text, empty ? o->open + 1 : o->last.end);
+        text_add(out, empty ? "" : ",");
+        if (slot.spread)
+                add_line(out, s, &slot);
+        text_format(out, slot.spread ? "\"%s\": " : "\"%s\":", key);
+        add_value(out, s, &slot, value);
+        if (empty && slot.spread) {
+                slot.steps = 0;
+                add_line(out, s, &slot);
+        }
+        text_add(out, text + (empty ? o->close : o->last.end));
+}
+
+static void replace(struct text *out, const char *text, const struct style *s, const struct member *m,
+                    const json_t *value)
+{
+        struct slot slot = look_at_line(text, m->key);
+        text_add_bytes(out, text, m->value);
+        add_value(out, s, &slot, value);
+        text_add(out, text + m->end);
+}
+
+/* --- the format --- */
+
+static void print(const struct config_entry *entry, struct text *out)
+{
+        CLEANUP_JSON json_t *file = json_pack("{s:{s:O}}", entry->section, entry->name, entry->value);
+        out->failed |= !file || json_write(file, out, true) < 0;
+        text_add(out, "\n");
+}
+
+/* The reader's message names the place; here the caller does. */
+static int parse(const char *text, size_t length, json_t **ret, struct config_change *c, struct error *e)
+{
+        int r = config_check_text(c, text, length, e); /* jansson passes over a zero byte */
+        if (r < 0)
+                return r;
+        r = json_parse_bounded(text, length, CONFIG_BYTES_MAX, JSON_DEPTH_MAX, ret, e, &c->line, &c->column);
+        const char *message = r < 0 && c->line ? strstr(e->text, ": ") : NULL;
+        if (message)
+                memmove(e->text, message + 2, strlen(message + 2) + 1);
+        return r;
+}
+
+static int set(const struct config_entry *entry, const char *text, size_t length, bool force, struct config_change *ret,
+               struct error *e)
+{
+        CLEANUP_JSON json_t *file = NULL;
+        size_t start = skip_space(text, 0);
+        if (start == length) {
+                print(entry, &ret->text);
+                return CONFIG_ADDED;
+        }
+        int r = parse(text, length, &file, ret, e);
+        if (r < 0)
+                return r;
+        if (!json_is_object(file))
+                return config_fail_at(ret, text, start, e, "the file holds no object");
+
+        struct object root = look_into(text, start, entry->section);
+        struct style style = style_of(text, &root);
+        if (!root.found.key) {
+                CLEANUP_JSON json_t *section = json_pack("{s:O}", entry->name, entry->value);
+                insert(&ret->text, text, &style, &root, entry->section, section);
+                return section ? CONFIG_ADDED : error_errno(e, ENOMEM, stage, "cannot store the entry");
+        }
+        const json_t *entries = json_object_get(file, entry->section);
+        if (!json_is_object(entries))
+                return config_fail_at(ret, text, root.found.value, e, "the servers stand in no object");
+        struct object section = look_into(text, root.found.value, entry->name);
+        if (!section.found.key) {
+                insert(&ret->text, text, &style, &section, entry->name, entry->value);
+                return CONFIG_ADDED;
+        }
+        if (json_equal(json_object_get(entries, entry->name), entry->value))
+                return CONFIG_SAME;
+        if (!force) {
+                text_add_bytes(&ret->text, text + section.found.value, section.found.end - section.found.value);
+                return CONFIG_OTHER;
+        }
+        replace(&ret->text, text, &style, &section.found, entry->value);
+        return CONFIG_REPLACED;
+}
+
+const struct config_format config_json = { "JSON", print, set };

@@ -1,0 +1,65 @@
+/*
+ * An entry put into a client's configuration: JSON when the input begins with a brace, TOML otherwise. What comes out has
+ * the entry; apart from it, and from the table that it replaced, nothing is lost: every line of a TOML file that lost no
+ * table is still there, and a JSON file that is read again differs in the entry alone.
+ */
+#include <string.h>
+
+#include "cli/config_edit.h"
+#include "fuzz.h"
+
+static const char section[] = "mcp_servers", name[] = "ringwall";
+
+/* The same file, were the entry not there. */
+static json_t *without_entry(const char *text)
+{
+        json_t *file = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+        PROMISE(json_is_object(file));
+        json_t *entries = json_object_get(file, section);
+        json_object_del(entries, name);
+        if (json_is_object(entries) && !json_object_size(entries))
+                json_object_del(file, section);
+        return file;
+}
+
+static void check_json(const char *before, const char *after)
+{
+        if (!before[strspn(before, " \t\r\n")])
+                return;
+        CLEANUP_JSON json_t *old = without_entry(before);
+        CLEANUP_JSON json_t *new = without_entry(after);
+        PROMISE(json_equal(old, new));
+}
+
+static void check_change(const struct config_format *format, const struct config_entry *entry, const char *text,
+                         size_t size, bool force)
+{
+        CLEANUP_CONFIG_CHANGE struct config_change change = { 0 }, again = { 0 };
+        struct error e = { 0 };
+        int outcome = format->set(entry, text, size, force, &change, &e);
+        if (outcome < 0) {
+                PROMISE(e.code == -outcome && *e.text);
+                PROMISE(!change.text.length);
+                return;
+        }
+        PROMISE(!change.text.failed && !(force && outcome == CONFIG_OTHER));
+        if (outcome != CONFIG_ADDED && outcome != CONFIG_REPLACED)
+                return;
+        PROMISE(format->set(entry, change.text.data, change.text.length, false, &again, &e) == CONFIG_SAME);
+        if (format == &config_json)
+                check_json(text, change.text.data);
+        else if (outcome == CONFIG_ADDED)
+                PROMISE(strncmp(change.text.data, text, size) == 0);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+        CLEANUP_FREE char *text = fuzz_string(data, size);
+        CLEANUP_JSON json_t *value = json_pack("{s:s, s:[s,s]}", "command", "/bin/\xc3\xa4\"", "args", "mcp", "a\n\\b");
+        PROMISE(text && value);
+        const struct config_entry entry = { section, name, value };
+        const struct config_format *format = text[strspn(text, " \t\r\n")] == '{' ? &config_json : &config_toml;
+        check_change(format, &entry, text, size, false);
+        check_change(format, &entry, text, size, true);
+        return 0;
+}
