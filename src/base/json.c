@@ -70,6 +70,11 @@ static int parse(const char *text, size_t length, size_t cap_bytes, size_t cap_d
 {
         if (length > cap_bytes)
                 return error_set(e, EFBIG, stage, "%zu bytes of JSON, more than the %zu allowed", length, cap_bytes);
+        const char *nul = memchr(text, '\0', length); /* jansson does not see one behind a number */
+        if (nul) {
+                *ret_place = place_of(text, (size_t)(nul - text));
+                return fail_at(e, EINVAL, *ret_place, "a NUL byte");
+        }
         size_t deep = find_too_deep(text, length, cap_depth);
         if (deep < length) {
                 *ret_place = place_of(text, deep);

@@ -93,7 +93,8 @@ static void test_nul_and_broken_utf8_are_refused(void **state)
         (void)state;
         REFUSED("[\"a\\u0000b\"]", EINVAL, 1, 11, "\\u0000 is not allowed in a string");
         REFUSED("{\"a\\u0000b\": 1}", EINVAL, 1, 11, "");
-        REFUSED("[\"a\0b\"]", EINVAL, 1, 3, "");
+        REFUSED("[\"a\0b\"]", EINVAL, 1, 4, "");
+        REFUSED("[0.1\0]", EINVAL, 1, 5, "");
         REFUSED("{}\0", EINVAL, 1, 3, "");
         REFUSED("[\"\xc3\x28\"]", EINVAL, 1, 2, "unable to decode");
         REFUSED("[\"\xed\xa0\x80\"]", EINVAL, 1, 2, "unable to decode");
