@@ -74,4 +74,5 @@ void docgen_add_sets(struct text *t)
         add_set(t, &sensitive_set);
         add_set(t, &protected_set);
         add_set(t, &dev_network_set);
+        add_set(t, &denied_commands_set);
 }

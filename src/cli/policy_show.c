@@ -133,6 +133,35 @@ static void show_env(struct show *s, const struct plan *plan)
         }
 }
 
+static bool same_line(const struct plan_command *a, const struct plan_command *b)
+{
+        return a->set && b->set && strcmp(a->set, b->set) == 0 && strcmp(a->from.name, b->from.name) == 0 &&
+               a->from.line == b->from.line && a->from.column == b->from.column;
+}
+
+/* Commands of one group and one source stand on one line. */
+static void show_gate(struct show *s, const struct plan *plan)
+{
+        for (size_t i = 0, n; i < plan->denied_command_count; i += n) {
+                const struct plan_command *first = &plan->denied_commands[i];
+                CLEANUP_TEXT struct text names = { 0 };
+                text_add_visible(&names, first->name, strlen(first->name));
+                for (n = 1; i + n < plan->denied_command_count && same_line(first, &first[n]); n++)
+                        text_format(&names, " %s", first[n].name);
+                text_format(s->out, "  %-6s %-40s ", "deny", names.data ? names.data : "");
+                add_source(s, first->from, first->set);
+                text_add(s->out, "\n");
+        }
+        for (size_t i = 0; i < plan->secret_count; i++) {
+                CLEANUP_TEXT struct text shape = { 0 };
+                text_format(&shape, "%s: ", plan->secrets[i].name);
+                text_add_visible(&shape, plan->secrets[i].expression, strlen(plan->secrets[i].expression));
+                text_format(s->out, "  %-6s %-40s ", "redact", shape.data ? shape.data : "");
+                add_source(s, plan->secrets[i].from, NULL);
+                text_add(s->out, "\n");
+        }
+}
+
 /* Of a server only what it declared: the defaults and denials are those of every box. */
 static void show_server(struct show *s, const struct plan_server *server)
 {
@@ -191,6 +220,8 @@ void policy_show_plan(const struct plan *plan, struct text *out, bool styled)
         show_hosts(&s, &plan->hosts, "none: no network");
         heading(&s, "Environment");
         show_env(&s, plan);
+        heading(&s, "Gate");
+        show_gate(&s, plan);
         for (size_t i = 0; i < plan->server_count; i++)
                 show_server(&s, &plan->servers[i]);
         show_cuts(&s, plan);

@@ -20,6 +20,9 @@ enum policy_cap {
         CAP_HOSTS = 4096,             /* host rules of one box */
         CAP_WRITABLE = 1024,          /* writable directories of one box */
         CAP_RULES = 1 << 17,          /* file rules of one plan, those of its servers included; host rules likewise */
+        CAP_COMMANDS = 256,           /* denied commands */
+        CAP_SECRETS = 64,             /* shapes of secrets that policies add */
+        CAP_EXPRESSION = 1000,        /* bytes of the regular expression of one */
         CAP_SERVERS = 128,            /* MCP servers */
         CAP_LINE_SHOWN = 120,         /* columns of a source line under an error */
         CAP_ARENA_BYTES = 128 << 20,  /* memory of one compilation */

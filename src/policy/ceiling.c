@@ -5,6 +5,7 @@
  *   allow_write  if it has the list, every writable place lies within it, the workspace too ({workspace} allows any)
  *   allow_paths  if it has the list, every path granted beyond the workspace lies within it
  *   deny, protect   added, and nothing narrower takes them back
+ *   denied_commands, secrets   added
  *   allowed_domains if it has the list, every allowed host is covered by it; an empty list leaves none
  *
  * The system's own directories and the box's private ones are in every plan and are only cut by a denial. Each cut is

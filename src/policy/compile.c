@@ -364,6 +364,7 @@ static void compile_all(struct compiler *c)
         ceiling_add_namespaces(c);
         check_numbers(c);
         compile_env(c);
+        compile_gate(c);
         compile_grants(c, &grants);
         compile_box_rules(c, &grants, "", &c->plan->rules);
         compile_servers(c);

@@ -1,7 +1,7 @@
 /*
  * Settings and facts to a plan. policy_compile() is the entrance; the rest is what its parts share, one file each:
- * numbers (compile.c), file rules (compile_rules.c), hosts (compile_hosts.c), servers (compile_servers.c), and the
- * intersection with ceilings (ceiling.c).
+ * numbers (compile.c), file rules (compile_rules.c), hosts (compile_hosts.c), the gate (compile_gate.c), servers
+ * (compile_servers.c), and the intersection with ceilings (ceiling.c).
  */
 #ifndef RINGWALL_POLICY_COMPILE_H
 #define RINGWALL_POLICY_COMPILE_H
@@ -97,6 +97,9 @@ void hosts_add(struct compiler *c, struct hosts *hosts, bool allow, const struct
 void hosts_add_signed(struct compiler *c, struct hosts *hosts, const struct setting *s);
 
 void compile_servers(struct compiler *c);
+
+/* What the gate refuses and what it takes out of answers. */
+void compile_gate(struct compiler *c);
 
 /*
  * Intersections, in the order in which the compiler asks for them. Grants are cut with the rules in hand that the box

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "policy/caps.h"
 #include "policy/modules.h"
 #include "policy/pattern.h"
 #include "policy/units.h"
@@ -92,6 +93,16 @@ const struct key keys[KEY_COUNT] = {
                                           "leaves one out. An empty list allows nothing." },
         [KEY_DENIED_DOMAINS] = { "network.denied_domains", VALUE_DOMAIN, .list = true, .in_ceiling = true,
                                  .help = "Hosts that may not be reached, whatever allows it." },
+        [KEY_DENIED_COMMANDS] = { "gate.denied_commands", VALUE_COMMAND, .list = true, .managed = true,
+                                  .in_ceiling = true,
+                                  .help = "Commands that the Bash tool refuses where a command line calls them, in any "
+                                          "directory; mkfs.* is a pattern. +name and -name add and release entries of "
+                                          "the denied-commands set. It helps against accidents: a command that hides "
+                                          "its name passes and meets the box." },
+        [KEY_SECRET] = { "gate.secrets.*", VALUE_TEXT, .in_ceiling = true,
+                         .help = "A regular expression for a secret of your own. What fits it is left out of every "
+                                 "tool's answer, with [REDACTED:name] in its place. The name has small letters, digits "
+                                 "and hyphens." },
         [KEY_MODULES] = { "tools.modules", VALUE_MAP,
                           .help = "The modules that the agent's application has. With this block, programs, forks "
                                   "and sockets are allowed only as far as a module or a grant needs them." },
@@ -205,6 +216,21 @@ static const char *parse_path(const struct key *key, const char *text, struct va
         return key->kind == VALUE_GRANT ? parse_grant(key, ret) : NULL;
 }
 
+static const char *parse_command(const char *text)
+{
+        if (!*text)
+                return "an empty name names nothing";
+        if (strchr(text, '/'))
+                return "a command is denied in every directory: write its name alone";
+        if (strpbrk(text, " \t\n"))
+                return "a command's name has no spaces: its arguments cannot be denied";
+        if (strlen(text) > CAP_NAME)
+                return "this is longer than a file's name can be";
+        if (strcmp(text, "**") == 0)
+                return "write * for every name";
+        return pattern_check(text);
+}
+
 static const char *parse_env(const char *text)
 {
         size_t n = strcspn(text, "=");
@@ -249,6 +275,8 @@ const char *key_parse_value(struct arena *a, const struct key *key, const char *
                 return parse_path(key, text, ret);
         case VALUE_DOMAIN:
                 return domain_parse(a, text, to_ascii, &ret->domain);
+        case VALUE_COMMAND:
+                return parse_command(text);
         case VALUE_ENV:
                 return parse_env(text);
         case VALUE_TEXT:
@@ -256,6 +284,16 @@ const char *key_parse_value(struct arena *a, const struct key *key, const char *
                 break;
         }
         return NULL;
+}
+
+const char *key_check_secret(const char *name, const char *expression)
+{
+        size_t length = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-");
+        if (!length || name[length])
+                return "the name of a secret has small letters, digits and hyphens";
+        if (!*expression)
+                return "an empty expression fits everywhere";
+        return strlen(expression) > CAP_EXPRESSION ? "the expression is too long" : NULL;
 }
 
 static void describe_bounds(const struct key *key, const char *what, void (*print)(uint64_t, struct text *),
@@ -302,6 +340,9 @@ void key_describe_value(const struct key *key, struct text *out)
                 break;
         case VALUE_DOMAIN:
                 text_add(out, "a host such as example.com, *.example.com or example.com:8443");
+                break;
+        case VALUE_COMMAND:
+                text_add(out, "a command's name, or a pattern with *, ? and []");
                 break;
         case VALUE_ENV:
                 text_add(out, "NAME or NAME=VALUE");

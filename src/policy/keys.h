@@ -40,6 +40,8 @@ enum key_id {
         KEY_PROTECT,
         KEY_ALLOWED_DOMAINS,
         KEY_DENIED_DOMAINS,
+        KEY_DENIED_COMMANDS,
+        KEY_SECRET,
         KEY_MODULES,
         KEY_MODULE_FILESYSTEM,
         KEY_MODULE_FILESYSTEM_PATHS,
@@ -81,6 +83,7 @@ enum value_kind {
         VALUE_GRANT,    /* a literal path, :ro or :rw behind it; its number is an enum access */
         VALUE_PATTERN,  /* a path pattern; + and - in front name entries of a managed set */
         VALUE_DOMAIN,   /* a host pattern; + and - likewise where the key is `managed` */
+        VALUE_COMMAND,  /* a command's name or a pattern of such; + and - likewise */
         VALUE_ENV,      /* NAME or NAME=VALUE */
         VALUE_TEXT,     /* anything */
         VALUE_MAP,      /* a map whose presence means something; it may be empty */
@@ -127,6 +130,9 @@ struct value {
  */
 const char *key_parse_value(struct arena *a, const struct key *key, const char *text, domain_to_ascii *to_ascii,
                             struct value *ret);
+
+/* What is wrong with a secret of a policy's, or NULL. Whether the expression compiles is seen where it is used. */
+const char *key_check_secret(const char *name, const char *expression);
 
 /* "a whole number from 1 to 32", for messages. */
 void key_describe_value(const struct key *key, struct text *out);

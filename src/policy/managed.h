@@ -13,7 +13,7 @@
 
 struct managed_entry {
         const char *group;
-        const char *entry; /* a pattern or a host; {writable} stands for each writable directory */
+        const char *entry; /* a pattern, a host or a command; {writable} stands for each writable directory */
 };
 
 struct managed_set {
@@ -25,7 +25,7 @@ struct managed_set {
         size_t count;
 };
 
-extern const struct managed_set sensitive_set, protected_set, dev_network_set;
+extern const struct managed_set sensitive_set, protected_set, dev_network_set, denied_commands_set;
 
 /* The set that this key edits, or NULL. */
 const struct managed_set *managed_set_of(enum key_id key);

@@ -115,6 +115,19 @@ struct plan_env {
         struct source from;
 };
 
+/* A command that the Bash tool refuses. */
+struct plan_command {
+        const char *name; /* or a pattern */
+        const char *set;
+        struct source from;
+};
+
+/* A shape of secrets beyond those that ringwall knows. */
+struct plan_secret {
+        const char *name, *expression;
+        struct source from;
+};
+
 enum transport { TRANSPORT_STDIO, TRANSPORT_SSE, TRANSPORT_HTTP };
 
 /* An MCP server's own, smaller plan. */
@@ -147,6 +160,10 @@ struct plan {
         struct hosts hosts;
         struct plan_env *env;
         size_t env_count;
+        struct plan_command *denied_commands;
+        size_t denied_command_count;
+        struct plan_secret *secrets;
+        size_t secret_count;
         struct plan_server *servers;
         size_t server_count;
         struct plan_cut *cuts;

@@ -104,6 +104,26 @@ static json_t *env_to_json(const struct plan_env *env, size_t count)
         return list;
 }
 
+static json_t *commands_to_json(const struct plan *p)
+{
+        json_t *list = json_array();
+        for (size_t i = 0; i < p->denied_command_count; i++) {
+                const struct plan_command *c = &p->denied_commands[i];
+                append(&list, json_pack("{s:s, s:s*, s:o}", "name", c->name, "set", c->set, "source",
+                                        source_to_json(c->from)));
+        }
+        return list;
+}
+
+static json_t *secrets_to_json(const struct plan *p)
+{
+        json_t *list = json_array();
+        for (size_t i = 0; i < p->secret_count; i++)
+                append(&list, json_pack("{s:s, s:s, s:o}", "name", p->secrets[i].name, "expression",
+                                        p->secrets[i].expression, "source", source_to_json(p->secrets[i].from)));
+        return list;
+}
+
 static json_t *server_to_json(const struct plan_server *s)
 {
         json_t *command = json_array();
@@ -127,6 +147,8 @@ json_t *plan_to_json(const struct plan *p)
         set(&o, "rules", rules_to_json(&p->rules));
         set(&o, "hosts", hosts_to_json(&p->hosts));
         set(&o, "env", env_to_json(p->env, p->env_count));
+        set(&o, "denied_commands", commands_to_json(p));
+        set(&o, "secrets", secrets_to_json(p));
         json_t *servers = json_array(), *cuts = json_array();
         for (size_t i = 0; i < p->server_count; i++)
                 append(&servers, server_to_json(&p->servers[i]));
@@ -315,6 +337,45 @@ static void env_in(struct in *in, const json_t *list, struct plan_env **env, siz
         }
 }
 
+static void commands_in(struct in *in, const json_t *list)
+{
+        struct plan *p = in->plan;
+        size_t i = 0;
+        json_t *o = NULL;
+        if (!json_is_array(list) || json_array_size(list) > CAP_COMMANDS)
+                refuse(in, "denied_commands");
+        json_array_foreach(list, i, o) {
+                struct plan_command *c = slot_in(in, &p->denied_commands, &p->denied_command_count, sizeof *c);
+                if (!c || in->failed)
+                        return;
+                c->name = string_in(in, o, "name", true);
+                c->set = string_in(in, o, "set", false);
+                c->from = source_in(in, o, "source");
+                struct value unused;
+                if (key_parse_value(p->arena, &keys[KEY_DENIED_COMMANDS], c->name, NULL, &unused))
+                        refuse(in, "denied_commands");
+        }
+}
+
+static void secrets_in(struct in *in, const json_t *list)
+{
+        struct plan *p = in->plan;
+        size_t i = 0;
+        json_t *o = NULL;
+        if (!json_is_array(list) || json_array_size(list) > CAP_SECRETS)
+                refuse(in, "secrets");
+        json_array_foreach(list, i, o) {
+                struct plan_secret *s = slot_in(in, &p->secrets, &p->secret_count, sizeof *s);
+                if (!s || in->failed)
+                        return;
+                s->name = string_in(in, o, "name", true);
+                s->expression = string_in(in, o, "expression", true);
+                s->from = source_in(in, o, "source");
+                if (key_check_secret(s->name, s->expression))
+                        refuse(in, "secrets");
+        }
+}
+
 static void server_in(struct in *in, const json_t *o, struct plan_server *s)
 {
         size_t i = 0;
@@ -347,6 +408,8 @@ static void lists_in(struct in *in, const json_t *json)
         rules_in(in, json_object_get(json, "rules"), &p->rules);
         hosts_in(in, json_object_get(json, "hosts"), &p->hosts);
         env_in(in, json_object_get(json, "env"), &p->env, &p->env_count);
+        commands_in(in, json_object_get(json, "denied_commands"));
+        secrets_in(in, json_object_get(json, "secrets"));
         if (!json_is_array(json_object_get(json, "servers")) || !json_is_array(json_object_get(json, "cuts")))
                 refuse(in, "servers and cuts");
         json_array_foreach(json_object_get(json, "servers"), i, o) {

@@ -26,10 +26,11 @@ static int read_node(struct reader *r, const struct node *n);
 
 static struct setting setting_here(const struct reader *r, const struct key *key, const struct node *n)
 {
+        size_t of_server = text_starts(key->path, keys[KEY_SERVER].path) ? 1 : 0;
         return (struct setting){
                 .key = (enum key_id)(key - keys),
-                .server = r->chosen_count > 0 ? r->chosen[0] : NULL,
-                .member = r->chosen_count > 1 ? r->chosen[1] : NULL,
+                .server = of_server ? r->chosen[0] : NULL,
+                .member = r->chosen_count > of_server ? r->chosen[of_server] : NULL,
                 .base = key->list ? NULL : r->base,
                 .from = key->kind == VALUE_MAP ? r->key_place : n->from,
         };

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "policy/caps.h"
 #include "policy/keys.h"
 
 /* What a value looks like where a regular expression can say it. Quantities may be numbers too. */
@@ -16,6 +17,7 @@ static const char *const shapes[] = {
         [VALUE_DURATION] = "^[0-9]+(\\.[0-9]{1,9})? *(d|h|m|s|min|seconds|minutes|hours)?$|^([0-9]+[dhms])+$",
         [VALUE_ENV] = "^[A-Za-z_][A-Za-z0-9_]*(=[\\s\\S]*)?$",
         [VALUE_DOMAIN] = "^[+-]?[^\\s/@?#]+$",
+        [VALUE_COMMAND] = "^[^\\s/]+$",
         [VALUE_MAP] = NULL,
 };
 
@@ -56,6 +58,7 @@ static json_t *schema_of_value(const struct key *key)
                                  "pattern", shapes[key->kind]);
         case VALUE_ENV:
         case VALUE_DOMAIN:
+        case VALUE_COMMAND:
                 return json_pack("{s:s, s:s}", "type", "string", "pattern", shapes[key->kind]);
         case VALUE_PATH:
         case VALUE_GRANT:
@@ -118,6 +121,10 @@ static json_t *schema_of_map(const char *path)
                 json_object_set_new(map, "additionalProperties", json_false());
         if (strcmp(path, keys[KEY_SERVER].path) == 0)
                 json_object_set_new(map, "required", json_pack("[s]", "sandbox"));
+        if (any_name && text_starts(keys[KEY_SECRET].path, path)) {
+                json_object_set_new(map, "propertyNames", json_pack("{s:s}", "pattern", "^[a-z0-9-]+$"));
+                json_object_set_new(map, "maxProperties", json_integer(CAP_SECRETS));
+        }
         return map;
 }
 

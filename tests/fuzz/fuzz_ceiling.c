@@ -189,8 +189,41 @@ static void check_ceiling_hosts(const struct files *f, const struct hosts *hosts
         }
 }
 
+static bool denies_command(const struct plan *p, const char *name)
+{
+        for (size_t i = 0; i < p->denied_command_count; i++)
+                if (strcmp(p->denied_commands[i].name, name) == 0)
+                        return true;
+        return false;
+}
+
+static bool has_secret(const struct plan *p, const char *name, const char *expression)
+{
+        for (size_t i = 0; i < p->secret_count; i++)
+                if (strcmp(p->secrets[i].name, name) == 0 && strcmp(p->secrets[i].expression, expression) == 0)
+                        return true;
+        return false;
+}
+
+/* The gate refuses and redacts what either of the two says. */
+static void check_gate(const struct files *f)
+{
+        for (size_t i = 0; i < f->open->denied_command_count; i++)
+                PROMISE(denies_command(f->capped, f->open->denied_commands[i].name));
+        for (size_t i = 0; i < f->open->secret_count; i++)
+                PROMISE(has_secret(f->capped, f->open->secrets[i].name, f->open->secrets[i].expression));
+        for (size_t i = 0; i < f->ceiling.count; i++) {
+                const struct setting *s = &f->ceiling.list[i];
+                if (s->key == KEY_DENIED_COMMANDS && !s->empty && s->sign == SIGN_NONE)
+                        PROMISE(denies_command(f->capped, s->text));
+                if (s->key == KEY_SECRET)
+                        PROMISE(has_secret(f->capped, s->member, s->text));
+        }
+}
+
 static void check_is_kept(struct arena *a, const struct files *f)
 {
+        check_gate(f);
         check_denials(a, f, &f->capped->rules);
         check_writes(a, f, &f->capped->rules);
         check_ceiling_hosts(f, &f->capped->hosts);

@@ -74,6 +74,24 @@ static bool same_env(const struct plan_env *a, size_t a_count, const struct plan
         return true;
 }
 
+static bool same_gate(const struct plan *a, const struct plan *b)
+{
+        if (a->denied_command_count != b->denied_command_count || a->secret_count != b->secret_count)
+                return false;
+        for (size_t i = 0; i < a->denied_command_count; i++) {
+                const struct plan_command *x = &a->denied_commands[i], *y = &b->denied_commands[i];
+                if (!same_text(x->name, y->name) || !same_text(x->set, y->set) || !same_source(x->from, y->from))
+                        return false;
+        }
+        for (size_t i = 0; i < a->secret_count; i++) {
+                const struct plan_secret *x = &a->secrets[i], *y = &b->secrets[i];
+                if (!same_text(x->name, y->name) || !same_text(x->expression, y->expression) ||
+                    !same_source(x->from, y->from))
+                        return false;
+        }
+        return true;
+}
+
 static bool same_server(const struct plan_server *a, const struct plan_server *b)
 {
         if (a->command_count != b->command_count)
@@ -95,6 +113,7 @@ static void promise_same(const struct plan *a, const struct plan *b)
         PROMISE(same_rules(&a->rules, &b->rules));
         PROMISE(same_hosts(&a->hosts, &b->hosts));
         PROMISE(same_env(a->env, a->env_count, b->env, b->env_count));
+        PROMISE(same_gate(a, b));
         PROMISE(a->server_count == b->server_count && a->cut_count == b->cut_count);
         for (size_t i = 0; i < a->server_count; i++)
                 PROMISE(same_server(&a->servers[i], &b->servers[i]));

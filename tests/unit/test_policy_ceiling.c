@@ -299,6 +299,7 @@ static void test_a_ceiling_only_limits(void **state)
                 { "filesystem: {deny_read: [-ssh]}", "would release an entry" },
                 { "filesystem: {protect: [-git]}", "would release an entry" },
                 { "network: {allowed_domains: [-github]}", "would release an entry" },
+                { "gate: {denied_commands: [-sudo]}", "would release an entry" },
                 { "filesystem: {deny_read: ['{nothing}/x']}", "not known" },
                 { "network: {allowed_domains: [+gihtub]}", "p1.yaml:1:" },
                 { "levle: strict", "unknown key" },

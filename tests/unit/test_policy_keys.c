@@ -98,6 +98,8 @@ static const struct {
         { KEY_WORKDIR, "runtime.workdir", NULL, "", "./project", "/srv", NULL },
         { KEY_ALLOW_PATHS, "security.sandbox.allow_paths", NULL, "", "/data/models", "~/datasets:rw", ":rw" },
         { KEY_SERVER_TRANSPORT, "tools.modules.mcp.config.servers.*.transport", "stdio", NULL, "sse", "http", "https" },
+        { KEY_DENIED_COMMANDS, "gate.denied_commands", NULL, "", "sudo", "mkfs.*", "/usr/bin/sudo" },
+        { KEY_DENIED_COMMANDS, "gate.denied_commands", NULL, "rm -rf", "\\[", "[ab]?", "**" },
         { KEY_ENV, "runtime.env", NULL, "1A", "A", "_A1=any thing=", "A B=c" },
 };
 
@@ -224,7 +226,8 @@ static void test_a_wildcard_permission_is_the_sum_of_its_kind(void **state)
         }
 }
 
-static const struct managed_set *const sets[] = { &sensitive_set, &protected_set, &dev_network_set };
+static const struct managed_set *const sets[] = { &sensitive_set, &protected_set, &dev_network_set,
+                                                 &denied_commands_set };
 
 static void test_managed_names_mean_one_thing(void **state)
 {
@@ -252,7 +255,7 @@ static void test_managed_names_mean_one_thing(void **state)
         assert_null(managed_set_of(KEY_DENY_WRITE));
 }
 
-static void test_every_managed_path_expands_and_every_managed_host_parses(void **state)
+static void test_every_managed_entry_is_what_a_person_could_write(void **state)
 {
         (void)state;
         const struct expand_names names = { .workspace = WORK, .home = HOME, .user_data = "/data" };
@@ -260,8 +263,13 @@ static void test_every_managed_path_expands_and_every_managed_host_parses(void *
                 for (size_t i = 0; i < sets[s]->count; i++) {
                         const char *entry = sets[s]->entries[i].entry;
                         struct domain d;
+                        struct value v;
                         if (sets[s] == &dev_network_set) {
                                 assert_null(domain_parse(arena, entry, NULL, &d));
+                                continue;
+                        }
+                        if (sets[s] == &denied_commands_set) {
+                                assert_null(parse(KEY_DENIED_COMMANDS, entry, &v));
                                 continue;
                         }
                         if (pattern_check(entry))
@@ -313,13 +321,18 @@ static void test_the_sets_hold_what_the_specification_lists(void **state)
                                                  "~/.zshenv",      "~/.zshrc",      "~/.config/fish/config.fish" };
         static const char *const network[] = { "npm",  "yarn", "pypi",   "crates", "go",
                                                "deno", "jsr",  "github", "gitlab", "bitbucket" };
+        static const char *const commands[] = { "sudo",   "su",    "shutdown", "reboot", "halt",  "poweroff",
+                                                "chroot", "mount", "umount",   "mkfs",   "mkfs.*" };
+        for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
+                assert_listed(&denied_commands_set, commands[i]);
         for (size_t i = 0; i < ARRAY_SIZE(sensitive); i++)
                 assert_listed(&sensitive_set, sensitive[i]);
         for (size_t i = 0; i < ARRAY_SIZE(protected); i++)
                 assert_listed(&protected_set, protected[i]);
         for (size_t i = 0; i < ARRAY_SIZE(network); i++)
                 assert_listed(&dev_network_set, network[i]);
-        assert_true(sensitive_set.by_default && protected_set.by_default && !dev_network_set.by_default);
+        assert_true(sensitive_set.by_default && protected_set.by_default && !dev_network_set.by_default &&
+                    denied_commands_set.by_default);
 }
 
 int main(void)
@@ -333,7 +346,7 @@ int main(void)
                 cmocka_unit_test(test_words_are_unique_and_spelt_exactly),
                 cmocka_unit_test(test_a_wildcard_permission_is_the_sum_of_its_kind),
                 cmocka_unit_test(test_managed_names_mean_one_thing),
-                cmocka_unit_test(test_every_managed_path_expands_and_every_managed_host_parses),
+                cmocka_unit_test(test_every_managed_entry_is_what_a_person_could_write),
                 cmocka_unit_test(test_the_sets_hold_what_the_specification_lists),
         };
         return cmocka_run_group_tests(tests, setup, teardown);

@@ -165,6 +165,17 @@ static const struct {
         { "env.0.name", "\"1A\"" },
         { "env.0.value", "null" },
         { "env.0.value", "1" },
+        { "denied_commands", "{}" },
+        { "denied_commands.0.name", "\"\"" },
+        { "denied_commands.0.name", "\"/bin/su\"" },
+        { "denied_commands.0.name", "\"a[\"" },
+        { "denied_commands.0.set", "1" },
+        { "denied_commands.0.source", NULL },
+        { "secrets", "null" },
+        { "secrets.0.name", "\"A\"" },
+        { "secrets.0.expression", "\"\"" },
+        { "secrets.0.expression", NULL },
+        { "secrets.0.extra", "1" },
         { "servers", "{}" },
         { "servers.0.command", "\"a\"" },
         { "servers.0.command", NULL },
@@ -192,7 +203,7 @@ static struct world rich_world(void)
         world_read(&w,
                    "{network: {allowed_domains: [a.org, '*.b.org']}, tools: {modules: {mcp: {config: {servers: {s: "
                    "{command: x, "
-                   "env: {K: v}, sandbox: {permissions: [process.exec]}}}}}}}, filesystem: {deny_read: ['/srv/*']}}");
+                   "env: {K: v}, sandbox: {permissions: [process.exec]}}}}}}}, filesystem: {deny_read: ['/srv/*']}, gate: {secrets: {a: b}}}");
         world_ceiling(&w, "security: {sandbox: {pool_size: 1}}");
         assert_true(world_compile(&w));
         return w;

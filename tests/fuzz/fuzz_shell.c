@@ -1,0 +1,76 @@
+/*
+ * Command lines. Whatever the bytes are, the walk ends; each command's words lie in the line and in its order; a denied
+ * command that is found stands where it is said to stand, and is still the first one behind another line of commands.
+ */
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "fuzz.h"
+#include "gate/command_line.h"
+#include "gate/denylist.h"
+#include "policy/caps.h"
+
+static const struct plan_command rules[] = {
+        { .name = "sudo" }, { .name = "su" }, { .name = "mount" }, { .name = "mkfs.*" }, { .name = "[xy]?" },
+};
+
+static void check_command(void *context, const struct shell_command *command)
+{
+        const size_t *length = context;
+        PROMISE(command->count > 0 && command->depth >= 1 && command->depth <= COMMAND_DEPTH_MAX);
+        for (size_t i = 0; i < command->count; i++) {
+                const struct shell_word *w = &command->words[i];
+                PROMISE(w->at < *length);
+                PROMISE(i == 0 || w->at > command->words[i - 1].at);
+                for (size_t j = 0; j < w->text.length; j++)
+                        PROMISE(w->text.origins[j] < *length && w->text.origins[j] >= w->at);
+        }
+}
+
+static void check_place(const char *line, const struct denied *d)
+{
+        unsigned newlines = 0;
+        size_t begins = 0;
+        PROMISE(d->offset < strlen(line));
+        for (size_t i = 0; i < d->offset; i++)
+                if (line[i] == '\n') {
+                        newlines++;
+                        begins = i + 1;
+                }
+        PROMISE(d->line == newlines + 1);
+        PROMISE(d->column >= 1 && d->column <= d->offset - begins + 1);
+}
+
+static void check_behind(const char *line, const struct denied *d)
+{
+        static const char before[] = "true\n";
+        CLEANUP_TEXT struct text longer = { 0 };
+        struct denied again;
+        text_add(&longer, before);
+        text_add(&longer, line);
+        PROMISE(!longer.failed && denylist_find(longer.data, rules, ARRAY_SIZE(rules), &again));
+        PROMISE(again.rule == d->rule && again.offset == d->offset + strlen(before));
+        PROMISE(again.line == d->line + 1 && again.column == d->column);
+        PROMISE(strcmp(again.token, d->token) == 0);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+        CLEANUP_FREE char *line = fuzz_string(data, size);
+        size_t length = strlen(line);
+        command_line_walk((struct shell_text){ line, NULL, length }, 0, check_command, &length);
+        /* A line in a word has NULs in it where something is not known. */
+        command_line_walk((struct shell_text){ (const char *)data, NULL, size }, 0, check_command, &size);
+        struct denied d;
+        if (!denylist_find(line, rules, ARRAY_SIZE(rules), &d))
+                return 0;
+        CLEANUP_TEXT struct text said = { 0 };
+        denylist_explain(&d, &said);
+        PROMISE(!said.failed && text_starts(said.data, "command rejected: command uses denylisted token \""));
+        promise_printable(said.data);
+        check_place(line, &d);
+        if (length + 8 < COMMAND_LINE_MAX)
+                check_behind(line, &d);
+        return 0;
+}

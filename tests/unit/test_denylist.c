@@ -1,0 +1,394 @@
+/*
+ * The command denylist: tables of command lines with the token that is found in each, its place, and the refusal; lines
+ * that are made to take long. What bash itself makes of such lines is tests/integration/test_denylist.py's.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include "base/memory.h"
+#include "gate/command_line.h"
+#include "gate/denylist.h"
+
+static const struct plan_command rules[] = {
+        { .name = "sudo" },     { .name = "su" },     { .name = "shutdown" }, { .name = "reboot" },
+        { .name = "halt" },     { .name = "poweroff" }, { .name = "chroot" }, { .name = "mount" },
+        { .name = "umount" },   { .name = "mkfs" },   { .name = "mkfs.*" },
+};
+
+static bool find(const char *line, struct denied *ret)
+{
+        return denylist_find(line, rules, ARRAY_SIZE(rules), ret);
+}
+
+static const struct {
+        const char *line, *token;
+} lines[] = {
+        /* What a public server refuses, and lets through. */
+        { "echo \"use sudo now\"", NULL },
+        { "man mount", NULL },
+        { "grep -r su .", NULL },
+        { "git commit -m \"fix mount bug\"", NULL },
+        { "/usr/bin/sudo ls", "/usr/bin/sudo" },
+        { "echo `sudo ls`", "sudo" },
+        { "sudo>x", "sudo" },
+        /* Nothing is called. */
+        { "", NULL },
+        { " \t\n;;&|", NULL },
+        { "sudoku", NULL },
+        { "mkfs2 x", NULL },
+        { "\"sudo \" x", NULL },
+        { "sudo/x", NULL },
+        { "/sudo/", NULL },
+        { "SUDO", NULL },
+        { "sudo=1", NULL },
+        { "A=sudo ls", NULL },
+        { "a=(sudo mount) ls", NULL },
+        { "export a=(sudo mount)", NULL },
+        { "ls > sudo < mount 2>> su", NULL },
+        { "ls # sudo", NULL },
+        { "for sudo in su mount; do ls; done", NULL },
+        { "select mount in su; do ls; done", NULL },
+        { "case sudo in mount | su) ls;; (sudo) ls;; esac", NULL },
+        { "sudo() { ls; }", NULL },
+        { "function mount { ls; }", NULL },
+        { "coproc sudo { ls; }", NULL },
+        { "[[ a && sudo || ( su < mount ) ]]", NULL },
+        { "((sudo + mount)); echo $((sudo)) $[su]", NULL },
+        { "for ((su = 0; mount; su++)); do ls; done", NULL },
+        { "echo '$(sudo)' \\`su\\` \"\\$(mount)\"", NULL },
+        { "echo ${x:-sudo} \"${y%mount}\"", NULL },
+        { "cat <<E\nsudo\nE", NULL },
+        { "cat <<'E'\n$(sudo)\nE", NULL },
+        { "cat <<-\\E\n\t`sudo`\n\tE\nls", NULL },
+        { "cat <<E\n\\$(sudo)\nE", NULL },
+        { "cat <<A <<B\nsudo\nA\nmount\nB\nls", NULL },
+        { "cat <<< sudo", NULL },
+        { "command -v sudo", NULL },
+        { "command -pv sudo", NULL },
+        { "sh script sudo", NULL },
+        { "sh -c ls sudo mount", NULL },
+        { "env -u sudo ls mount", NULL },
+        { "xargs -I sudo ls sudo", NULL },
+        { "timeout -s su 5 ls", NULL },
+        { "exec -a sudo ls", NULL },
+        { "find . -name sudo -newer mount", NULL },
+        { "taskset -p su", NULL },
+        { "ssh host sudo", NULL },
+        { "env -S 'ls' sudo", NULL },
+        { "env --split-string=ls sudo", NULL },
+        { "bash <<E\nsudo\nE", NULL },
+        { "{sudo,ls}", NULL },
+        /* What only bash can know. */
+        { "$x ls", NULL },
+        { "$x sudo", NULL },
+        { "$(echo sudo) ls", NULL },
+        { "${dir}sudo", NULL },
+        { "su*", NULL },
+        { "bash -c \"$x sudo\"", NULL },
+        { "env $x sudo", NULL },
+        /* Every place where a command may stand. */
+        { "sudo", "sudo" },
+        { "ls;sudo", "sudo" },
+        { "ls&sudo", "sudo" },
+        { "ls && mount", "mount" },
+        { "ls || su", "su" },
+        { "ls | su", "su" },
+        { "ls |& su", "su" },
+        { "ls\nreboot", "reboot" },
+        { "(halt)", "halt" },
+        { "{ poweroff; }", "poweroff" },
+        { "! chroot x", "chroot" },
+        { "time umount x", "umount" },
+        { "time -p mkfs", "mkfs" },
+        { "mkfs.ext4 /dev/x", "mkfs.ext4" },
+        { "if sudo; then ls; fi", "sudo" },
+        { "if ls; then sudo; fi", "sudo" },
+        { "if ls; then ls; elif sudo; then ls; fi", "sudo" },
+        { "if ls; then ls; else sudo; fi", "sudo" },
+        { "while sudo; do ls; done", "sudo" },
+        { "until ls; do sudo; done", "sudo" },
+        { "for i in a; do sudo; done", "sudo" },
+        { "for ((;;)) { sudo; }", "sudo" },
+        { "case a in a) sudo;; esac", "sudo" },
+        { "case a in b) ls;& (a) sudo; esac", "sudo" },
+        { "case a in b) ls;; esac | sudo", "sudo" },
+        { "echo $(case a in a) ls;; esac; sudo)", "sudo" },
+        { "f() { sudo; }", "sudo" },
+        { "function f () (sudo)", "sudo" },
+        { "coproc sudo", "sudo" },
+        { "coproc N { sudo; }", "sudo" },
+        { "[[ -n $(sudo) ]]", "sudo" },
+        { "[[ a ]] && sudo", "sudo" },
+        { "((a)); sudo", "sudo" },
+        { "((sudo) )", "sudo" },
+        { "echo \"$(sudo)\"", "sudo" },
+        { "echo \"`echo \\`sudo\\``\"", "sudo" },
+        { "echo ${x:-${y:-$(sudo)}}", "sudo" },
+        { "echo \"${x:-'$(sudo)'}\"", "sudo" },
+        { "echo $((1 + `sudo`)) $[2]", "sudo" },
+        { "a=(1 $(sudo))", "sudo" },
+        { "a[$(sudo)]=1", "sudo" },
+        { "diff <(ls) >(sudo)", "sudo" },
+        { "cat <<E\n`sudo`\nE", "sudo" },
+        { "cat <<E | sudo\n'\nE", "sudo" },
+        { "cat <<'E'\n$(\nE\nsudo", "sudo" },
+        { "cat <<< $(sudo)", "sudo" },
+        { "echo $(cat <<E\n'\nE)\nsudo", "sudo" },
+        { ">x sudo", "sudo" },
+        { "2>&1 sudo", "sudo" },
+        { "{fd}<x sudo", "sudo" },
+        { "&>x sudo", "sudo" },
+        { "<<E sudo\nE", "sudo" },
+        { "A=1 B+=2 C[3]='4 5' sudo", "sudo" },
+        { "ls # x\nsudo", "sudo" },
+        /* However it is written. */
+        { "s\\udo", "sudo" },
+        { "\"su\"'do'", "sudo" },
+        { "su\\\ndo", "sudo" },
+        { "$'\\x73\\165\\u0064o'", "sudo" },
+        { "$\"sudo\"", "sudo" },
+        { "./x/../sudo", "./x/../sudo" },
+        { "~/bin/sudo", "~/bin/sudo" },
+        { "\"$HOME\"/bin/sudo", "$/bin/sudo" },
+        { "*/sudo", "*/sudo" },
+        /* Commands that run others. */
+        { "env -i -u A B=1 -- C=2 sudo", "sudo" },
+        { "env - sudo", "sudo" },
+        { "env -S 'A=1 sudo x'", "sudo" },
+        { "/usr/bin/env --chdir / sudo", "sudo" },
+        { "xargs -0rn1 -I {} sudo {}", "sudo" },
+        { "xargs --max-args 2 -eEOF sudo", "sudo" },
+        { "nohup nice -n 5 ionice -c3 setsid stdbuf -oL timeout -k 1 5 sudo", "sudo" },
+        { "command -p sudo", "sudo" },
+        { "exec -cla x sudo", "sudo" },
+        { "builtin command sudo", "sudo" },
+        { "busybox mount", "mount" },
+        { "busybox sh -c 'mount'", "mount" },
+        { "doas -u root mount", "mount" },
+        { "strace -f -e trace=file -o x sudo", "sudo" },
+        { "watch -n 1 'ls; sudo'", "sudo" },
+        { "parallel -j 2 sudo {} ::: a b", "sudo" },
+        { "pkexec --user root mount", "mount" },
+        { "bash -euo pipefail -c 'sudo'", "sudo" },
+        { "sh -c -- 'sudo'", "sudo" },
+        { "sudo() { ls; }; sudo", "sudo" },
+        { "flock -w 5 x -c 'sudo'", "sudo" },
+        { "script -qc sudo x", "sudo" },
+        { "find . -type f -exec sudo {} + -print", "sudo" },
+        { "find . -execdir sh -c 'mount' ';'", "mount" },
+        { "find . -exec ls {} \\; -okdir env su \\;", "su" },
+        { "bash -c 'ls; sudo'", "sudo" },
+        { "bash -o errexit --norc -xc \"sudo\"", "sudo" },
+        { "sh -c -e 'sudo'", "sudo" },
+        { "sh -c \"bash -c 'eval \\\"sudo\\\"'\"", "sudo" },
+        { "eval ls ';' sudo", "sudo" },
+        { "trap 'sudo' EXIT", "sudo" },
+        /* The first one by place. */
+        { "sudo $(mount)", "sudo" },
+        { "A=$(mount) sudo", "mount" },
+        { "ls; su; sudo", "su" },
+        { "sh -c 'ls; mount'; sudo", "mount" },
+        /* What bash would not take either. */
+        { "sudo )", "sudo" },
+        { "echo \"$(sudo", "sudo" },
+        { "echo `sudo", "sudo" },
+        { "echo ${x:-`sudo", "sudo" },
+        { "cat <<E\n$(sudo", "sudo" },
+        { "case a in a) sudo", "sudo" },
+        { "(((((sudo", "sudo" },
+        { "echo '; sudo", NULL },
+        { "echo \"; sudo", NULL },
+        { "[[ a; sudo", NULL },
+        { "a=(; sudo", NULL },
+        { "bash -c", NULL },
+        { "env -u", NULL },
+        { "find . -exec", NULL },
+        { "<", NULL },
+        { "\\", NULL },
+        { "$'\\", NULL },
+        { "$'\\x", NULL },
+};
+
+static void test_what_is_called_in_a_line(void **state)
+{
+        (void)state;
+        size_t wrong = 0;
+        for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
+                struct denied d = { .token = "" };
+                bool found = find(lines[i].line, &d);
+                if (found == (lines[i].token != NULL) && strcmp(d.token, found ? lines[i].token : "") == 0)
+                        continue;
+                print_error("%s: %s, not %s\n", lines[i].line, found ? d.token : "nothing",
+                            lines[i].token ? lines[i].token : "nothing");
+                wrong++;
+        }
+        assert_int_equal(wrong, 0);
+}
+
+static void test_the_place_is_that_of_the_word_as_written(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *line;
+                unsigned at, number, column;
+        } rows[] = {
+                { "sudo", 0, 1, 1 },
+                { "ls; sudo", 4, 1, 5 },
+                { "ls; \"su\"do", 4, 1, 5 },
+                { "ls &&\n\n  /usr/bin/sudo", 9, 3, 3 },
+                { "echo é; sudo", 9, 1, 9 },
+                { "bash -c 'ls; sudo'", 13, 1, 14 },
+                { "bash -c 'ls\n  sudo'", 14, 2, 3 },
+                { "bash -c \"sh -c 'ls; sudo'\"", 20, 1, 21 },
+                { "eval ls \\; sudo", 11, 1, 12 },
+                { "echo `ls; \\sudo`", 10, 1, 11 },
+                { "echo `echo \\`sudo\\``", 13, 1, 14 },
+                { "echo \"`ls; \\\"sudo\\\"`\"", 12, 1, 13 },
+                { "sh -c $'\\x73udo'", 8, 1, 9 },
+                { "cat <<E\n$(sudo)\nE", 10, 2, 3 },
+                { "env -S'ls; sudo'", 11, 1, 12 },
+                { "su\\\ndo", 0, 1, 1 },
+        };
+        for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+                struct denied d = { .token = "" };
+                if (!find(rows[i].line, &d) || d.offset != rows[i].at || d.line != rows[i].number ||
+                    d.column != rows[i].column)
+                        fail_msg("%s: at %zu, line %u, column %u", rows[i].line, d.offset, d.line, d.column);
+        }
+}
+
+static void assert_explained(const char *line, const struct plan_command *list, size_t count, const char *expected)
+{
+        struct denied d;
+        CLEANUP_TEXT struct text said = { 0 };
+        assert_true(denylist_find(line, list, count, &d));
+        denylist_explain(&d, &said);
+        assert_false(said.failed);
+        assert_string_equal(said.data, expected);
+}
+
+static void test_the_refusal_says_what_where_and_the_way_out(void **state)
+{
+        (void)state;
+        assert_explained("ls; sudo x", rules, ARRAY_SIZE(rules),
+                         "command rejected: command uses denylisted token \"sudo\" at line 1, column 5; "
+                         "gate.denied_commands: [-sudo] in the policy would allow it");
+        assert_explained("/sbin/mkfs.xfs x", rules, ARRAY_SIZE(rules),
+                         "command rejected: command uses denylisted token \"/sbin/mkfs.xfs\" at line 1, column 1; "
+                         "gate.denied_commands: [-mkfs.*] in the policy would allow it");
+        /* Whatever the agent wrote in front of the name, it reaches no terminal as it is. */
+        assert_explained("$'\\e[2J'/su", rules, ARRAY_SIZE(rules),
+                         "command rejected: command uses denylisted token \"\\x1b[2J/su\" at line 1, column 1; "
+                         "gate.denied_commands: [-su] in the policy would allow it");
+}
+
+static void test_the_list_is_the_policys(void **state)
+{
+        (void)state;
+        static const struct plan_command own[] = { { .name = "k[ui]*" }, { .name = "\\*" }, { .name = "a?c" } };
+        struct denied d;
+        static const char *const found[] = { "kubectl", "x; kind", "'*'", "abc", "aéc" };
+        static const char *const passed[] = { "sudo", "k", "kxl", "x", "ac", "abbc", "kubectl/x" };
+        for (size_t i = 0; i < ARRAY_SIZE(found); i++)
+                assert_true(denylist_find(found[i], own, ARRAY_SIZE(own), &d));
+        assert_ptr_equal(d.rule, &own[2]);
+        for (size_t i = 0; i < ARRAY_SIZE(passed); i++)
+                assert_false(denylist_find(passed[i], own, ARRAY_SIZE(own), &d));
+        assert_false(denylist_find("sudo", NULL, 0, &d));
+        /* What was released still runs others. */
+        assert_true(denylist_find("sudo -u root A=1 abc", own, ARRAY_SIZE(own), &d));
+        assert_true(denylist_find("su - root -c 'abc'", own, ARRAY_SIZE(own), &d));
+        assert_true(denylist_find("chroot /x abc", own, ARRAY_SIZE(own), &d));
+}
+
+static void add_times(struct text *t, const char *piece, size_t times)
+{
+        for (size_t i = 0; i < times; i++)
+                text_add(t, piece);
+}
+
+static void test_depth_ends_where_it_is_said_to_end(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *open, *close;
+        } rows[] = {
+                { "$(", ")" },  { "(", "\n)" }, { "${x:-", "}" }, { "\"$(", ")\"" },
+                { "eval ", "" }, { "<(", ")" },  { "env ", "" },
+        };
+        for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+                for (size_t depth = 1; depth <= 4096; depth *= 4) {
+                        CLEANUP_TEXT struct text line = { 0 };
+                        struct denied d = { .offset = SIZE_MAX };
+                        add_times(&line, rows[i].open, depth);
+                        text_add(&line, "$(sudo)");
+                        add_times(&line, rows[i].close, depth);
+                        text_add(&line, "; mount");
+                        bool found = find(line.data, &d);
+                        if (depth <= 16)
+                                assert_true(found && d.offset == depth * strlen(rows[i].open) + 2);
+                }
+}
+
+static double seconds_for(const char *piece, size_t length)
+{
+        CLEANUP_TEXT struct text line = { 0 };
+        add_times(&line, piece, length / strlen(piece));
+        struct denied d;
+        struct timespec a, b;
+        (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &a);
+        (void)find(line.data, &d);
+        (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &b);
+        return (double)(b.tv_sec - a.tv_sec) + (double)(b.tv_nsec - a.tv_nsec) / 1e9;
+}
+
+/* Of each piece as many as a line can have: none may take more than its share of depth times length. */
+static void test_no_line_takes_long(void **state)
+{
+        (void)state;
+        static const char *const pieces[] = {
+                "a ", "a;", "$(", "(", "((", "$((", "$((') )", "((1 # '\n) )", "`", "\\`", "\\\\`", "\"",
+                "\"$(", "${x:-", "<<E ", "<<E\n", "eval ", "env ", "find -exec ", "sh -c '", "case a in a) ",
+                "for a in ", "[[ ", "a=(", "<(", "$'\\x7", "coproc a ", "f() ", "if ", "\\\n", "{ ", "a[",
+                "A=1 ", ">a ", "cat <<E\n$(cat <<E\n", "xargs -I{} ", "eval '", "trap eval ",
+                "bash -c bash -c ",
+        };
+        for (size_t i = 0; i < ARRAY_SIZE(pieces); i++) {
+                double taken = seconds_for(pieces[i], COMMAND_LINE_MAX);
+                if (taken > 2)
+                        fail_msg("%s: %.2f s", pieces[i], taken);
+        }
+}
+
+static void test_a_line_beyond_the_kernels_limit_is_read_up_to_it(void **state)
+{
+        (void)state;
+        struct denied d;
+        for (size_t over = 0; over < 2; over++) {
+                CLEANUP_TEXT struct text line = { 0 };
+                add_times(&line, " ", COMMAND_LINE_MAX - strlen("sudo") + over);
+                text_add(&line, "sudo");
+                assert_int_equal(find(line.data, &d), !over);
+        }
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_what_is_called_in_a_line),
+                cmocka_unit_test(test_the_place_is_that_of_the_word_as_written),
+                cmocka_unit_test(test_the_refusal_says_what_where_and_the_way_out),
+                cmocka_unit_test(test_the_list_is_the_policys),
+                cmocka_unit_test(test_depth_ends_where_it_is_said_to_end),
+                cmocka_unit_test(test_no_line_takes_long),
+                cmocka_unit_test(test_a_line_beyond_the_kernels_limit_is_read_up_to_it),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
