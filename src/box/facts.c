@@ -18,7 +18,7 @@
 /*
  * Without IDN2_USE_STD3_ASCII_RULES, which drops what it forbids instead of refusing it: domain.c checks both ways.
  */
-static bool idn_to_ascii(const char *name, char *ret, size_t size)
+bool facts_to_ascii(const char *name, char *ret, size_t size)
 {
         CLEANUP_FREE char *ascii = NULL;
         if (idn2_to_ascii_8z(name, &ascii, IDN2_NFC_INPUT | IDN2_NONTRANSITIONAL) != IDN2_OK)
@@ -80,7 +80,7 @@ int facts_gather(struct arena *a, struct facts *ret, struct error *e)
                 .home = home,
                 .path = arena_string(a, path ? path : ""),
                 .user_data = below_home(a, "XDG_DATA_HOME", home, ".local/share"),
-                .to_ascii = idn_to_ascii,
+                .to_ascii = facts_to_ascii,
         };
         if (!ret->cwd || !ret->path)
                 return error_errno(e, ENOMEM, "facts", "no memory");

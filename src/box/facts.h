@@ -12,4 +12,7 @@ int facts_gather(struct arena *a, struct facts *ret, struct error *e);
 /* $XDG_CONFIG_HOME/ringwall or ~/.config/ringwall; NULL without a home. */
 const char *facts_config_dir(struct arena *a, const struct facts *facts);
 
+/* An international name in its ASCII form; see policy/domain.h. */
+bool facts_to_ascii(const char *name, char *ret, size_t size);
+
 #endif

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "box/facts.h"
 #include "box/load.h"
 #include "cli/front.h"
 #include "cli/mcp_options.h"
@@ -52,6 +53,7 @@ enum { LISTENERS_MOST = 8 };
 
 struct setup {
         struct mcp_offer offer;
+        struct gate gate;
         struct mcp_listening listening[LISTENERS_MOST];
         size_t count; /* 0: over standard input and output */
         char token[MCP_TOKEN_MOST];
@@ -77,6 +79,7 @@ static int serve(int broker, const struct launch_request *request)
         int r = take_listeners(setup, broker, listeners, &e);
         if (r == 0)
                 r = server_open(&s, &setup->offer, NULL, broker, !setup->count, &e);
+        s.gate = &setup->gate;
         if (r == 0)
                 r = setup->count ? serve_http(&s, &http, &e) : serve_stdio(&s, &e);
         server_close(&s);
@@ -115,13 +118,27 @@ static void tell_where(const struct options_result *r, const struct setup *setup
                 (void)front_complain(verb, "the token is %s", setup->token);
 }
 
+/* Here, because a policy's own shapes are compiled by a program. */
+static int open_gate(const struct plan *plan, struct gate *ret, struct error *e)
+{
+        struct scrub_extra extras[SHAPES_EXTRA_MOST];
+        *ret = (struct gate){ .plan = plan, .to_ascii = facts_to_ascii };
+        if (plan->secret_count > ARRAY_SIZE(extras))
+                return error_set(e, E2BIG, "mcp", "at most %zu shapes in gate.secrets", ARRAY_SIZE(extras));
+        for (size_t i = 0; i < plan->secret_count; i++)
+                extras[i] = (struct scrub_extra){ plan->secrets[i].name, plan->secrets[i].expression };
+        return scrubber_new(extras, plan->secret_count, &ret->scrubber, e);
+}
+
 static int run_server(const struct options_result *r, const struct plan *plan)
 {
         static struct setup setup;
         int fds[LISTENERS_MOST];
         struct error e = { 0 };
         setup.offer = (struct mcp_offer){ .readonly = options_has(r, MCP_OPTION_READONLY) };
-        int status = open_listeners(r, &setup, &e);
+        int status = open_gate(plan, &setup.gate, &e);
+        if (status == 0)
+                status = open_listeners(r, &setup, &e);
         if (status == 0) {
                 for (size_t i = 0; i < setup.count; i++)
                         fds[i] = setup.listening[i].fd;
@@ -132,6 +149,7 @@ static int run_server(const struct options_result *r, const struct plan *plan)
         }
         for (size_t i = 0; i < setup.count; i++)
                 mcp_listen_end(&setup.listening[i]);
+        scrubber_free(setup.gate.scrubber);
         return status < 0 ? front_complain(verb, "%s", e.text) : status;
 }
 

@@ -28,6 +28,12 @@ enum { SHARED_AT_ONCE = 1024 };
 
 /* --- exchanges --- */
 
+static const char *tool_name(const struct exchange *x)
+{
+        const char *name = json_string_value(json_object_get(x->message.params, "name"));
+        return name ? name : "";
+}
+
 static void forget(struct exchange *x)
 {
         if (x->extended && x->session->server->extension->gone)
@@ -61,6 +67,30 @@ void exchange_result(struct exchange *x, json_t *result)
 void exchange_error(struct exchange *x, int code, const char *message, json_t *data, int status)
 {
         finish(x, mcp_error(x->message.id, code, message, data), status);
+}
+
+/* Takes secrets out of what a tool says; false when that failed, and it must not be said. */
+static bool scrub(const struct exchange *x, json_t *value)
+{
+        const struct session *s = x->session;
+        const struct gate *gate = s->server->gate;
+        bool failed = false;
+        json_t *taken = gate && value ? gate_scrub(gate, value, &failed) : NULL;
+        if (taken && s->readable)
+                broker_record(s->server->broker, s->number, "secrets_redacted",
+                              json_pack("{s:s, s:O}", "tool", tool_name(x), "shapes", taken));
+        json_decref(taken);
+        return !failed;
+}
+
+/* What a tool, or one of us in its place, answers. */
+static void answer_for_tool(struct exchange *x, json_t *result)
+{
+        if (!scrub(x, result)) {
+                json_decref(result);
+                result = mcp_tool_failure("the answer could not be looked through for secrets, so it is not shown");
+        }
+        exchange_result(x, result);
 }
 
 static struct exchange *find_call(const struct session *s, json_int_t call)
@@ -112,7 +142,7 @@ static void tools_ended(struct session *s)
         for (x = LIST_FIRST(&s->exchanges); x; x = next) {
                 next = LIST_NEXT(x, others);
                 if (x->call)
-                        exchange_result(x, mcp_tool_failure(sentence.data ? sentence.data : "the call did not come back"));
+                        answer_for_tool(x, mcp_tool_failure(sentence.data ? sentence.data : "the call did not come back"));
         }
 }
 
@@ -124,8 +154,11 @@ static void tell_progress(struct exchange *x, const json_t *report)
         if (!token || progress <= x->progress)
                 return;
         x->progress = progress;
-        exchange_send(x, mcp_notification("notifications/progress", json_pack("{s:O, s:I, s:s}", "progressToken", token, "progress",
-                                                                              progress, "message", message ? message : "")));
+        json_t *params = json_pack("{s:O, s:I, s:s}", "progressToken", token, "progress", progress, "message", message ? message : "");
+        if (scrub(x, params))
+                exchange_send(x, mcp_notification("notifications/progress", params));
+        else
+                json_decref(params);
 }
 
 static void take_answer(struct session *s, const json_t *answer)
@@ -135,7 +168,7 @@ static void take_answer(struct session *s, const json_t *answer)
         if (x && json_object_get(answer, "progress"))
                 tell_progress(x, answer);
         else if (x)
-                exchange_result(x, mcp_tool_result(answer));
+                answer_for_tool(x, mcp_tool_result(answer));
 }
 
 static void on_tools(evutil_socket_t fd, short what, void *data)
@@ -214,20 +247,25 @@ static void answer_call(struct exchange *x)
         struct session *s = x->session;
         const json_t *params = x->message.params, *arguments = json_object_get(params, "arguments");
         const struct tool *tool = mcp_find_tool(s->server->offer, params);
-        const char *name = json_string_value(json_object_get(params, "name"));
         CLEANUP_JSON json_t *none = json_object();
         CLEANUP_TEXT struct text sentence = { 0 };
         struct error e = { 0 };
         if (!tool) {
-                text_format(&sentence, "there is no tool '%.60s'", name ? name : "");
+                text_format(&sentence, "there is no tool '%.60s'", tool_name(x));
                 exchange_error(x, MCP_INVALID_PARAMS, sentence.data ? sentence.data : "there is no such tool", NULL, 200);
                 return;
         }
         int r = need_tools(s, &e);
+        if (r == 0 && s->server->gate && gate_refuses(s->server->gate, tool->name, arguments, &sentence)) {
+                const char *why = sentence.data ? sentence.data : "refused";
+                broker_record(s->server->broker, s->number, "call_refused", json_pack("{s:s, s:s}", "tool", tool->name, "why", why));
+                answer_for_tool(x, mcp_tool_failure(why));
+                return;
+        }
         if (r == 0)
                 r = worker_call(&s->channel, s->last_call + 1, tool->name, arguments ? arguments : none);
         if (r < 0) {
-                exchange_result(x, mcp_tool_failure(e.code ? e.text : "the call could not be sent"));
+                answer_for_tool(x, mcp_tool_failure(e.code ? e.text : "the call could not be sent"));
                 return;
         }
         x->call = ++s->last_call;

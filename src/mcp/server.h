@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
+#include "gate/gate.h"
 #include "mcp/protocol.h"
 #include "session/broker.h"
 #include "wire/channel.h"
@@ -29,6 +30,7 @@ struct mcp_extension {
 struct server {
         const struct mcp_offer *offer;
         const struct mcp_extension *extension; /* NULL: none */
+        const struct gate *gate;               /* NULL: none */
         struct event_base *base;
         struct event *orphaned; /* nobody makes boxes for us any more */
         int broker;

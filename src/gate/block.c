@@ -1,0 +1,96 @@
+/* Blocks that hold a key; see block.h. */
+#include "gate/block.h"
+
+#include <string.h>
+
+enum {
+        RUN_KEY = 32,   /* base64 of a key, which comes in lines of 64 and more; capitals, small letters and digits */
+        RUN_WORD = 6,   /* enough between two markers */
+        QUIET_MOST = 160, /* a short last line, a checksum and what stands in front of each line fit in */
+        MARKER_MOST = 80,
+        DASHES = 4,
+};
+
+static const char closing[] = "END ";
+
+void block_start(struct block *b)
+{
+        *b = (struct block){ .state = BLOCK_OPEN };
+}
+
+static bool is_base64(char c)
+{
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '+' || c == '/';
+}
+
+static void take_run(struct block *b, char c)
+{
+        if (!is_base64(c)) {
+                b->run = 0;
+                b->upper = b->lower = b->digit = false;
+                return;
+        }
+        b->run++;
+        b->upper |= c >= 'A' && c <= 'Z';
+        b->lower |= c >= 'a' && c <= 'z';
+        b->digit |= c >= '0' && c <= '9';
+        b->word |= b->run >= RUN_WORD && !b->closing;
+        if (b->run >= RUN_KEY && b->upper && b->lower && b->digit) {
+                b->state = BLOCK_KEY;
+                b->quiet = 0;
+        }
+}
+
+/* Follows the marker that closes a block: four dashes or five, "END " and a name, and dashes again. */
+static void take_marker(struct block *b, char c)
+{
+        size_t all = strlen(closing);
+        if (c == '\n' || b->closing > MARKER_MOST) {
+                b->closing = b->dashes = 0;
+        } else if (b->closing >= all) {
+                b->closing++;
+                b->dashes = c == '-' ? b->dashes + 1 : 0;
+        } else if (c == '-') {
+                b->dashes++;
+                b->closing = 0;
+        } else if (b->dashes >= DASHES && c == closing[b->closing]) {
+                b->dashes = ++b->closing == all ? 0 : b->dashes;
+        } else if (b->dashes < DASHES || b->closing || c != ' ') {
+                b->dashes = b->closing = 0;
+        }
+}
+
+static bool is_closed(const struct block *b)
+{
+        return b->closing > strlen(closing) && b->dashes >= DASHES;
+}
+
+/* Was there a key, now that it is closed? */
+static bool had_key(const struct block *b)
+{
+        return b->state == BLOCK_KEY || (b->word && !b->code);
+}
+
+enum block_state block_take(struct block *b, char c)
+{
+        if (is_closed(b) && c != '-') /* four dashes close it, and so do five */
+                return b->state = had_key(b) ? BLOCK_OVER : BLOCK_NONE;
+        b->taken++;
+        b->quiet++;
+        take_marker(b, c);
+        take_run(b, c);
+        b->code |= strchr("\"'`<>(){}[];$%&|#*", c) != NULL;
+        if (is_closed(b) && b->dashes > DASHES)
+                return b->state = had_key(b) ? BLOCK_CLOSED : BLOCK_NONE;
+        if (b->state == BLOCK_OPEN && b->taken >= BLOCK_DECIDES)
+                return b->state = BLOCK_NONE;
+        if (b->state == BLOCK_KEY && b->quiet > QUIET_MOST && !is_base64(c) && c != '_' && c != '-')
+                return b->state = BLOCK_OVER;
+        return b->state;
+}
+
+enum block_state block_finish(struct block *b)
+{
+        bool key = b->state == BLOCK_KEY || (is_closed(b) && had_key(b));
+        return b->state = key ? BLOCK_CLOSED : BLOCK_NONE;
+}

@@ -1,0 +1,153 @@
+/*
+ * ringwall-shapes: compiles the table of shapes, and shapes that a policy adds, into a database for the scrubber.
+ *
+ *   ringwall-shapes FILE [NAME EXPRESSION]...     into a file that is there already
+ *   ringwall-shapes --source                      the table alone, as C, for the build
+ *
+ * A program of its own, because vectorscan's compiler is large and slow to load, and ringwall-mcp needs it only when
+ * a policy has shapes of its own (docs/decisions/scrubbing.md). What is wrong is written to standard output, as
+ * helpers do, and the status is 1.
+ *
+ * The database is for any processor that vectorscan supports: with the instructions of this one it would be no
+ * faster, and what is built here may run elsewhere.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <hs/hs.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fd.h"
+#include "base/memory.h"
+#include "gate/shapes.h"
+
+enum { FLAGS = HS_FLAG_SOM_LEFTMOST | HS_FLAG_MULTILINE, ROW = 24 };
+
+struct list {
+        const char **names, **expressions;
+        unsigned *flags, *ids;
+        unsigned count;
+};
+
+static _Noreturn __attribute__((format(printf, 1, 2))) void fail(const char *format, ...)
+{
+        va_list arguments;
+        va_start(arguments, format);
+        (void)vprintf(format, arguments);
+        va_end(arguments);
+        exit(EXIT_FAILURE);
+}
+
+static void add(struct list *l, const char *name, const char *expression)
+{
+        l->names[l->count] = name;
+        l->expressions[l->count] = expression;
+        l->flags[l->count] = FLAGS;
+        l->ids[l->count] = l->count;
+        l->count++;
+}
+
+static struct list list_all(char **extras, size_t count)
+{
+        size_t most = shape_count + count;
+        struct list l = {
+                .names = calloc(most, sizeof *l.names),
+                .expressions = calloc(most, sizeof *l.expressions),
+                .flags = calloc(most, sizeof *l.flags),
+                .ids = calloc(most, sizeof *l.ids),
+        };
+        if (!l.names || !l.expressions || !l.flags || !l.ids)
+                fail("no memory");
+        for (size_t i = 0; i < shape_count; i++)
+                add(&l, shapes[i].name, shapes[i].expression);
+        for (size_t i = 0; i < count; i++)
+                add(&l, extras[2 * i], extras[2 * i + 1]);
+        return l;
+}
+
+/* The beginning and the end of the text are no places of their own: what is scanned at once is not always all of it. */
+static void refuse_anchors(const char *name, const char *expression)
+{
+        for (const char *p = expression; *p; p++) {
+                if (*p != '\\' || !p[1])
+                        continue;
+                if (strchr("AzZG", *++p))
+                        fail("shape '%s': at %td: \\%c is not known here; a shape is found anywhere in a line, "
+                             "whose ends are ^ and $", name, p - expression, *p);
+        }
+}
+
+static void check(const struct list *l, unsigned i)
+{
+        hs_expr_info_t *info = NULL;
+        hs_compile_error_t *error = NULL;
+        refuse_anchors(l->names[i], l->expressions[i]);
+        if (hs_expression_info(l->expressions[i], l->flags[i], &info, &error) != HS_SUCCESS)
+                fail("shape '%s': %s Its expression is: %.200s", l->names[i], error->message, l->expressions[i]);
+        if (info->min_width == 0)
+                fail("shape '%s': its expression matches nothing at all too; it must match a character at least",
+                     l->names[i]);
+        if (i < shape_count && info->max_width > SHAPE_WIDTH_MOST)
+                fail("shape '%s': it can match %u bytes; see SHAPE_WIDTH_MOST", l->names[i], info->max_width);
+        free(info);
+}
+
+static void compile(const struct list *l, char **ret_bytes, size_t *ret_length)
+{
+        hs_platform_info_t any = { 0 };
+        hs_compile_error_t *error = NULL;
+        hs_database_t *database = NULL;
+        for (unsigned i = 0; i < l->count; i++)
+                check(l, i);
+        if (hs_compile_multi(l->expressions, l->flags, l->ids, l->count, HS_MODE_BLOCK, &any, &database, &error) !=
+            HS_SUCCESS)
+                fail("shape '%s': %s", error->expression < 0 ? "(all of them)" : l->names[error->expression],
+                     error->message);
+        if (hs_serialize_database(database, ret_bytes, ret_length) != HS_SUCCESS)
+                fail("the database cannot be written out");
+        (void)hs_free_database(database);
+        if (*ret_length > SHAPES_DATABASE_MOST)
+                fail("the shapes need %zu bytes, and %d are the most; shorten the repeats of those that were added",
+                     *ret_length, SHAPES_DATABASE_MOST);
+}
+
+static void write_source(const char *bytes, size_t length)
+{
+        (void)printf("/* Made by ringwall-shapes. */\n#include \"gate/shapes_database.h\"\n\n"
+                     "const size_t shapes_database_length = %zu;\nconst unsigned char shapes_database[] = {", length);
+        for (size_t i = 0; i < length; i++)
+                (void)printf("%s%u,", i % ROW ? "" : "\n", (unsigned char)bytes[i]);
+        (void)printf("\n};\n");
+}
+
+static void write_file(const char *path, const char *bytes, size_t length)
+{
+        CLEANUP_FD int file = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+        int r = file < 0 ? -errno : fd_write_all(file, bytes, length);
+        if (r < 0)
+                fail("cannot write to %s: %s", path, strerror(-r));
+}
+
+int main(int argc, char **argv)
+{
+        char *bytes = NULL;
+        size_t length = 0;
+        if (argc < 2 || argc % 2)
+                fail("usage: ringwall-shapes FILE [NAME EXPRESSION]...");
+        size_t extras = (size_t)(argc - 2) / 2;
+        bool source = strcmp(argv[1], "--source") == 0;
+        struct list l = list_all(argv + 2, extras);
+        compile(&l, &bytes, &length);
+        if (source)
+                write_source(bytes, length);
+        else
+                write_file(argv[1], bytes, length);
+        free(bytes);
+        free(l.names);
+        free(l.expressions);
+        free(l.flags);
+        free(l.ids);
+        return ferror(stdout) || fflush(stdout) ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,10 @@
+/* The table of shapes, compiled while ringwall was built. */
+#ifndef RINGWALL_GATE_SHAPES_DATABASE_H
+#define RINGWALL_GATE_SHAPES_DATABASE_H
+
+#include <stddef.h>
+
+extern const unsigned char shapes_database[];
+extern const size_t shapes_database_length;
+
+#endif

@@ -1,0 +1,91 @@
+#!/usr/bin/python3
+"""How fast secrets are taken out of source text, and how often something is taken for one that is none.
+
+    scrub.py SCRUB_BENCH [--write FOLDER] [--rounds N] [FOLDER...]
+
+The corpus is the source of what is installed here: Python's library, C headers, node modules, Perl; or the folders
+named. Each line in which something was found is printed, with the name of what it was found to be, so that one can
+judge it: keys in tests and examples of libraries have the shape of real ones, and are meant to be found. All are counted.
+"""
+import argparse
+import glob
+import os
+import subprocess
+import sys
+
+SOURCES = ('/usr/lib/python3*', '/usr/include', '/usr/lib/node_modules', '/usr/share/nodejs', '/usr/share/perl*',
+           '/usr/lib/gcc/*/*/include')
+NAMES = ('.py', '.pyi', '.c', '.h', '.hpp', '.js', '.mjs', '.cjs', '.ts', '.json', '.md', '.html', '.txt', '.pl', '.pm',
+         '.pod', '.sh', '.yml', '.yaml', '.toml', '.cfg')
+LEAST_MEGABYTES = 100
+SPEED_BAR, FALSE_BAR = 1, 1     # GB/s; hits in 10 MB
+
+
+def files(folders):
+    for folder in folders:
+        for parent, _, names in os.walk(folder):
+            headers = '/include' in parent      # C++'s have no ending
+            for name in names:
+                path = f'{parent}/{name}'
+                if (headers or name.endswith(NAMES)) and '\n' not in path and not os.path.islink(path):
+                    yield path
+
+
+def measure(program, rounds, folders):
+    text = subprocess.run([program, str(rounds)], input='\n'.join(files(folders)), stdout=subprocess.PIPE, check=True,
+                          text=True, errors='replace').stdout
+    lines = text.splitlines()
+    start = max(number for number, line in enumerate(lines) if line.startswith('files '))
+    figures, hits = {}, {}
+    for line in lines[start:]:
+        name, *values = line.split()
+        if name == 'hits':
+            hits[values[0]] = int(values[1])
+        else:
+            figures[name] = float(values[0])
+    return lines[:start], figures, hits
+
+
+def verdict(held):
+    return 'held' if held else 'MISSED'
+
+
+def report(found, figures, hits):
+    megabytes, count = figures['bytes'] / 1e6, sum(hits.values())
+    lines = ['| ordinary source text, one core | |', '|---|---|',
+             f'| corpus | {megabytes:.0f} MB in {figures["files"]:.0f} files |',
+             f'| as one text | {figures["whole"] / 1e9:.2f} GB/s |',
+             f'| in chunks of 64 KiB | {figures["chunks"] / 1e9:.2f} GB/s |',
+             f'| loading the shapes | {figures["load"] * 1000:.2f} ms |',
+             f'| found | {count}: {", ".join(f"{number} {name}" for name, number in hits.items()) or "nothing"} |', '']
+    slower = min(figures['whole'], figures['chunks']) / 1e9
+    lines.append(f'- speed: {slower:.2f} GB/s (≥ {SPEED_BAR}: {verdict(slower >= SPEED_BAR)})')
+    often = 10 * count / megabytes
+    lines.append(f'- found in 10 MB, true or false: {often:.2f} (≤ {FALSE_BAR}: {verdict(often <= FALSE_BAR)})')
+    if found:
+        lines += ['', 'What was found:', '', '```', *found, '```']
+    return '\n'.join(lines) + '\n'
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument('program', type=os.path.abspath)
+    parser.add_argument('folders', nargs='*')
+    parser.add_argument('--rounds', type=int, default=5)
+    parser.add_argument('--write')
+    arguments = parser.parse_args()
+    folders = arguments.folders or [folder for pattern in SOURCES for folder in sorted(glob.glob(pattern))]
+    found, figures, hits = measure(arguments.program, arguments.rounds, folders)
+    if not figures['bytes']:
+        sys.exit(f'no source text in {", ".join(folders) or "the usual places"}')
+    text = report(found, figures, hits)
+    print(text)
+    if figures['bytes'] < LEAST_MEGABYTES * 1e6 and not arguments.folders:
+        print(f'less than {LEAST_MEGABYTES} MB: name folders with more')
+    if arguments.write:
+        with open(f'{arguments.write}/scrub.md', 'w', encoding='utf-8') as file:
+            file.write('# Taking out secrets\n\nMeasured by `tests/bench/scrub.py`, in the time of the process; the '
+                       f'best of {arguments.rounds} rounds.\n\n{text}')
+
+
+main()

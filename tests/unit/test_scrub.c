@@ -1,0 +1,387 @@
+/* The scrubber: keys in blocks, streams, shapes that a policy adds. */
+#include <errno.h>
+#include <time.h>
+
+#include "test_scrub_fixture.h"
+
+enum { WINDOW = 64 << 10, LIMIT = WINDOW - SHAPE_WIDTH_MOST };
+
+#define BEGIN(title) "-----BEG" "IN " title "PRIVATE KEY-----"
+#define END(title) "-----END " title "PRIVATE KEY-----"
+
+static const char *const tokens[] = {
+        "AKIA{u16}", "ghp_{a36}", "sk-ant-{d20}", "sk-proj-{d60}", "xoxb-{n6}-{a3}", "AIza{d35}", "{a14}.atlasv1.{d60}",
+        "dop_v1_{h64}", "{h32}-us1", "{n9}:AA{d33}", "SG.{d22}.{d43}", "whsec_{s32}", "glpat-{d27}.01.{l9}",
+        "ops_eyJ{d200}",
+};
+
+/* --- keys in blocks --- */
+
+static void test_a_key_is_taken_out_from_its_first_dash_to_its_last(void **state)
+{
+        (void)state;
+        CLEANUP_SCRUBBER struct scrubber *s = new_scrubber();
+        static const char *const titles[] = { "", "RSA ", "EC ", "DSA ", "OPENSSH ", "ENCRYPTED " };
+        for (size_t i = 0; i < ARRAY_SIZE(titles); i++) {
+                char text[1024];
+                (void)snprintf(text, sizeof text, "a\n" BEGIN("%s") "\n{s64}\n{s64}\n{s20}==\n" END("%s") "\nb\n",
+                               titles[i], titles[i]);
+                assert_scrubbed(s, text, "a\n" R("pem-private-key") "\nb\n");
+        }
+        assert_scrubbed(s,
+                        BEGIN("RSA ") "\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,{u32}\n\n{s64}\n"
+                        END("RSA ") " x",
+                        R("pem-private-key") " x");
+        assert_scrubbed(s,
+                        "-----BEG" "IN PGP PRIVATE KEY BLOCK-----\nVersion: 1\n\n{s64}\n{s64}\n={s4}\n"
+                        "-----END PGP PRIVATE KEY BLOCK-----\nx",
+                        R("pem-private-key") "\nx");
+        assert_scrubbed(s,
+                        "---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----\n{s70}\n"
+                        "---- END SSH2 ENCRYPTED PRIVATE KEY ----\nx",
+                        R("pem-private-key") "\nx");
+        assert_scrubbed(s, "{\"private_key\": \"" BEGIN("") "\\n{s64}\\n{s64}\\n" END("") "\\n\", \"x\": 1}",
+                        "{\"private_key\": \"" R("pem-private-key") "\\n\", \"x\": 1}");
+        assert_scrubbed(s, "     1\t" BEGIN("") "\n     2\t{s64}\n     3\t" END("") "\n     4\tb\n",
+                        "     1\t" R("pem-private-key") "\n     4\tb\n");
+        assert_scrubbed(s, BEGIN("RSA ") "\nMIIEowIBAAKC\n" END("RSA ") "\n", R("pem-private-key") "\n");
+        assert_scrubbed(s, "PRIVATE_KEY=\"" BEGIN("") "\n{s64}\n" END("") "\"\nx",
+                        "PRIVATE_KEY=\"" R("pem-private-key") "\"\nx");
+        assert_scrubbed(s, "Private-Lines: 2\n{s64}\n{s64}\n", R("putty-private-key"));
+}
+
+static void test_a_key_that_was_cut_off_takes_little_with_it(void **state)
+{
+        (void)state;
+        CLEANUP_SCRUBBER struct scrubber *s = new_scrubber();
+        assert_scrubbed(s, "a\n" BEGIN("RSA ") "\n{s64}\n{s64}\n{s30}", "a\n" R("pem-private-key"));
+        static const char ordinary[] = "an ordinary line of a text\n";
+        struct text text = { 0 };
+        CLEANUP_FREE char *key = fill(BEGIN("RSA ") "\n{s64}\n{s64}\n");
+        text_add(&text, key);
+        for (int i = 0; i < 100; i++)
+                text_add(&text, ordinary);
+        CLEANUP_FREE char *result = scrub(s, text.data);
+        text_done(&text);
+        assert_memory_equal(result, R("pem-private-key"), strlen(R("pem-private-key")));
+        assert_in_range(strlen(result), 93 * strlen(ordinary), 97 * strlen(ordinary));
+}
+
+static void test_a_marker_without_a_key_stays(void **state)
+{
+        (void)state;
+        CLEANUP_SCRUBBER struct scrubber *s = new_scrubber();
+        assert_kept(s, "if (strstr(line, \"" BEGIN("RSA ") "\"))\n        return load_the_key(line);\n");
+        assert_kept(s, "pem = '" BEGIN("") "' + base64.encodebytes(data) + '" END("") "'\n");
+        assert_kept(s, BEGIN("") "\n...\n" END("") "\n");
+        assert_kept(s, "-----BEGIN CERTIFICATE-----\n{s64}\n-----END CERTIFICATE-----\n");
+        assert_kept(s, "-----BEGIN PUBLIC KEY-----\n{s64}\n-----END PUBLIC KEY-----\n");
+        assert_kept(s, "the line " BEGIN("") " starts a key");
+}
+
+static void test_what_overlaps_is_one(void **state)
+{
+        (void)state;
+        CLEANUP_SCRUBBER struct scrubber *s = new_scrubber();
+        assert_scrubbed(s, "API_KEY=abc-AKIA{u16}-def", "API_KEY=" R("secret-env-assignment"));
+        assert_scrubbed(s, "AKIA{u16} AKIA{u16}", R("aws-access-key") " " R("aws-access-key"));
+        assert_scrubbed(s, "AKIA{u16},ghp_{a36}", R("aws-access-key") "," R("github-pat"));
+}
+
+static void test_secrets_are_counted_by_name(void **state)
+{
+        (void)state;
+        CLEANUP_SCRUBBER struct scrubber *s = new_scrubber();
+        CLEANUP_FREE char *text = fill("sk-{a20} sk-proj-{d20} AKIA{u16} AKIA{u16} AKIA{u16} plain");
+        CLEANUP_FREE char *result = scrub(s, text);
+        assert_int_equal(count_of(s, "openai-api-key"), 2);
+        assert_int_equal(count_of(s, "aws-access-key"), 3);
+        assert_int_equal(count_of(s, "github-pat"), 0);
+}
+
+static void test_ordinary_text_is_not_touched(void **state)
+{
+        (void)state;
+        CLEANUP_SCRUBBER struct scrubber *s = new_scrubber();
+        static const char bytes[] = "a\0b\xff\xfe\r\n\n\0";
+        struct text t = { 0 };
+        assert_int_equal(scrub_text(s, &t), 0);
+        assert_int_equal(t.length, 0);
+        text_add_bytes(&t, bytes, sizeof bytes);
+        assert_int_equal(scrub_text(s, &t), 0);
+        assert_int_equal(t.length, sizeof bytes);
+        assert_memory_equal(t.data, bytes, sizeof bytes);
+        text_done(&t);
+}
+
+/* More comes out than went in. */
+static void test_many_short_secrets_make_a_longer_text(void **state)
+{
+        (void)state;
+        CLEANUP_SCRUBBER struct scrubber *s = new_scrubber();
+        CLEANUP_TEXT struct text t = { 0 };
+        CLEANUP_TEXT struct text expected = { 0 };
+        for (int i = 0; i < 20000; i++) {
+                text_format(&t, "%d A_KEY=abcdefgh\n", i);
+                text_format(&expected, "%d A_KEY=" R("secret-env-assignment") "\n", i);
+        }
+        assert_int_equal(scrub_text(s, &t), 0);
+        assert_int_equal(t.length, expected.length);
+        assert_memory_equal(t.data, expected.data, expected.length);
+}
+
+/* --- streams --- */
+
+static void feed_in(struct scrubber *s, const struct text *given, const char *wanted, size_t (*chunk)(void))
+{
+        CLEANUP_SCRUB_STREAM struct scrub_stream stream;
+        CLEANUP_TEXT struct text out = { 0 };
+        scrub_stream_init(&stream, s);
+        for (size_t at = 0, length; at < given->length; at += length) {
+                length = chunk();
+                if (length > given->length - at)
+                        length = given->length - at;
+                /* A copy of just that size, so that a read beyond it is seen. */
+                CLEANUP_FREE char *copy = malloc(length ? length : 1);
+                memcpy(copy, given->data + at, length);
+                assert_int_equal(scrub_stream_feed(&stream, copy, length, &out), 0);
+        }
+        assert_int_equal(scrub_stream_finish(&stream, &out), 0);
+        text_add_bytes(&out, "", 0);
+        assert_string_equal(out.data, wanted);
+}
+
+static size_t one_byte(void)
+{
+        return 1;
+}
+
+static size_t few_bytes(void)
+{
+        return (size_t)(random() % 64);
+}
+
+static size_t many_bytes(void)
+{
+        return (size_t)(random() % 100000);
+}
+
+/* All that can go wrong at an edge: secrets, halves of secrets, keys, long lines, line ends of all kinds. */
+static void add_something(struct text *t)
+{
+        static const char *const pieces[] = {
+                " ", "\n", "\r\n", "=", "\"", "'", ":", "x", "_", "-", "\\n", "word ", "API_KEY=", "TOKEN: ",
+                "https://u:", "@host/",
+                BEGIN("RSA ") "\n", END("RSA ") "\n", "{s64}\n", "{s64}\n", "{s64}", "eyJ{a40}.", "eyJ{a4000}.",
+                "ghp_", "AKIA", "sk-proj-", "{a20}", "{u16}", "{h32}", "Private-Lines: 3\n",
+                "an ordinary line of text\n",
+        };
+        long choice = random() % 100;
+        CLEANUP_FREE char *piece = NULL;
+        if (choice < 10)
+                piece = fill(tokens[(size_t)random() % ARRAY_SIZE(tokens)]);
+        else if (choice < 98)
+                piece = fill(pieces[(size_t)random() % ARRAY_SIZE(pieces)]);
+        for (long i = 0, filler = random() % (2 * WINDOW); !piece && i < filler; i++)
+                text_add(t, i % 40 ? "y" : " ");
+        if (piece)
+                text_add(t, piece);
+}
+
+static void test_any_chunks_make_the_same_text(void **state)
+{
+        (void)state;
+        CLEANUP_SCRUBBER struct scrubber *s = new_scrubber();
+        srandom(4);
+        for (int i = 0; i < 300; i++) {
+                CLEANUP_TEXT struct text t = { 0 };
+                for (long j = random() % 200; j >= 0; j--)
+                        add_something(&t);
+                CLEANUP_FREE char *wanted = scrub_bytes(s, t.data, t.length);
+                feed_in(s, &t, wanted, one_byte);
+                feed_in(s, &t, wanted, few_bytes);
+                feed_in(s, &t, wanted, many_bytes);
+        }
+}
+
+static void test_a_secret_at_any_place_of_a_long_line(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *secret, *expected;
+        } cases[] = {
+                { " AKIA{u16} ", " " R("aws-access-key") " " },
+                { " eyJ{a500}.eyJ{a900}.{a700} ", " " R("jwt") " " },
+                { " API_KEY=\"{a16} and {a16}\" ", " API_KEY=\"" R("secret-env-assignment") "\" " },
+                { " " BEGIN("") "\\n{s64}\\n{s64}\\n" END("") " ", " " R("pem-private-key") " " },
+        };
+        CLEANUP_SCRUBBER struct scrubber *s = new_scrubber();
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                CLEANUP_FREE char *secret = fill(cases[i].secret);
+                size_t step = strlen(secret) > 200 ? 13 : 1;
+                for (size_t edge = LIMIT; edge <= WINDOW; edge += WINDOW - LIMIT)
+                        for (size_t at = edge - strlen(secret) - 3; at < edge + 4; at += step) {
+                                CLEANUP_TEXT struct text t = { 0 };
+                                CLEANUP_TEXT struct text wanted = { 0 };
+                                for (size_t j = 0; j < at; j++)
+                                        text_add(&t, ".");
+                                text_add_bytes(&wanted, t.data, t.length);
+                                text_add(&t, secret);
+                                text_add(&wanted, cases[i].expected);
+                                for (size_t j = 0; j < 3000; j++) {
+                                        text_add(&t, ".");
+                                        text_add(&wanted, ".");
+                                }
+                                CLEANUP_FREE char *result = scrub_bytes(s, t.data, t.length);
+                                assert_string_equal(result, wanted.data);
+                        }
+        }
+}
+
+/* A secret larger than anything that is held. */
+static void test_a_secret_without_end_is_left_out_without_being_held(void **state)
+{
+        (void)state;
+        CLEANUP_SCRUBBER struct scrubber *s = new_scrubber();
+        CLEANUP_SCRUB_STREAM struct scrub_stream stream;
+        CLEANUP_TEXT struct text out = { 0 };
+        CLEANUP_FREE char *start = fill("a sk-ant-{d60}");
+        CLEANUP_FREE char *more = fill("{d5000}");
+        scrub_stream_init(&stream, s);
+        assert_int_equal(scrub_stream_feed(&stream, start, strlen(start), &out), 0);
+        for (int i = 0; i < 200; i++) {
+                assert_int_equal(scrub_stream_feed(&stream, more, strlen(more), &out), 0);
+                assert_in_range(stream.length, 0, 2 * WINDOW);
+        }
+        assert_int_equal(scrub_stream_feed(&stream, " b\n", 3, &out), 0);
+        assert_string_equal(out.data, "a " R("anthropic-api-key") " b\n");
+        assert_int_equal(count_of(s, "anthropic-api-key"), 1);
+}
+
+static void test_a_line_comes_out_with_its_end(void **state)
+{
+        (void)state;
+        CLEANUP_SCRUBBER struct scrubber *s = new_scrubber();
+        CLEANUP_SCRUB_STREAM struct scrub_stream stream;
+        CLEANUP_TEXT struct text out = { 0 };
+        scrub_stream_init(&stream, s);
+        assert_int_equal(scrub_stream_feed(&stream, "one\ntw", 6, &out), 0);
+        assert_string_equal(out.data, "one\n");
+        assert_int_equal(scrub_stream_feed(&stream, "o\n", 2, &out), 0);
+        assert_string_equal(out.data, "one\ntwo\n");
+        assert_int_equal(scrub_stream_feed(&stream, "three", 5, &out), 0);
+        assert_string_equal(out.data, "one\ntwo\n");
+        assert_int_equal(scrub_stream_finish(&stream, &out), 0);
+        assert_string_equal(out.data, "one\ntwo\nthree");
+        assert_int_equal(scrub_stream_feed(&stream, "four\n", 5, &out), 0);
+        assert_string_equal(out.data, "one\ntwo\nthreefour\n");
+}
+
+/* Each of these begins a secret that goes on to the end, or seems to: looking at each to its end took minutes. */
+static void test_many_beginnings_take_no_longer_than_text(void **state)
+{
+        (void)state;
+        static const char *const pieces[] = {
+                "A_KEY=", "A_KEY=(", "sk-{a20}-", "{a8}.eyJ{a8}", "a://b:", "TOKEN=\"", BEGIN("") "\n", BEGIN(""),
+        };
+        CLEANUP_SCRUBBER struct scrubber *s = new_scrubber();
+        for (size_t i = 0; i < ARRAY_SIZE(pieces); i++) {
+                CLEANUP_FREE char *piece = fill(pieces[i]);
+                CLEANUP_TEXT struct text t = { 0 };
+                while (t.length < 16 * WINDOW)
+                        text_add(&t, piece);
+                clock_t start = clock();
+                assert_int_equal(scrub_text(s, &t), 0);
+                assert_in_range(clock() - start, 0, 5 * CLOCKS_PER_SEC);
+        }
+}
+
+/* --- shapes of a policy; ringwall-shapes stands beside this program --- */
+
+static void test_a_policy_adds_shapes(void **state)
+{
+        (void)state;
+        static const struct scrub_extra extras[] = {
+                { "acme-key", "acme_[a-z0-9]{10,}" }, { "employee", "\\bE-[0-9]{6}\\b" }, { "lines",
+                  "(?:begin\\s+)+end" },
+        };
+        CLEANUP_SCRUBBER struct scrubber *s = NULL;
+        struct error e = { 0 };
+        if (scrubber_new(extras, ARRAY_SIZE(extras), &s, &e) < 0)
+                fail_msg("%s", e.text);
+        assert_int_equal(scrubber_shapes(s), shape_count + 3);
+        assert_string_equal(scrubber_name(s, shape_count), "acme-key");
+        assert_scrubbed(s, "acme_{l40} xE-123456 E-123456 AKIA{u16}",
+                        R("acme-key") " xE-123456 " R("employee") " " R("aws-access-key"));
+        assert_int_equal(count_of(s, "employee"), 1);
+        /* Over the end of a line there is nothing to be found, but it hides nothing either. */
+        assert_scrubbed(s, "begin\nbegin end", "begin\n" R("lines"));
+        assert_scrubbed(s, "begin\nend begin  begin end", "begin\nend " R("lines"));
+        srandom(5);
+        for (int i = 0; i < 50; i++) {
+                static const char *const pieces[] = { "begin", " ", "\n", "end", "acme_{l12}", "E-123456", "x" };
+                CLEANUP_TEXT struct text t = { 0 };
+                for (long j = random() % 100; j >= 0; j--) {
+                        CLEANUP_FREE char *piece = fill(pieces[(size_t)random() % ARRAY_SIZE(pieces)]);
+                        text_add(&t, piece);
+                }
+                CLEANUP_FREE char *wanted = scrub(s, t.data);
+                feed_in(s, &t, wanted, one_byte);
+                feed_in(s, &t, wanted, few_bytes);
+        }
+}
+
+static void test_a_wrong_shape_is_refused_with_its_name_and_place(void **state)
+{
+        (void)state;
+        static const struct {
+                struct scrub_extra extra;
+                int code;
+                const char *text;
+        } cases[] = {
+                { { "Acme", "a" }, EINVAL, "shape 'Acme': a name has up to 48 small letters, digits and dashes" },
+                { { "", "a" }, EINVAL, "shape '': a name has up to 48 small letters, digits and dashes" },
+                { { "acme", "(ab" }, EINVAL,
+                  "shape 'acme': Missing close parenthesis for group started at index 0. Its expression is: (ab" },
+                { { "acme", "(a)\\1" }, EINVAL,
+                  "shape 'acme': Back-references are unsupported. Its expression is: (a)\\1" },
+                { { "acme", "x*" }, EINVAL,
+                  "shape 'acme': its expression matches nothing at all too; it must match a character at least" },
+                { { "acme", "ab\\z" }, EINVAL,
+                  "shape 'acme': at 3: \\z is not known here; a shape is found anywhere in a line, "
+                  "whose ends are ^ and $" },
+        };
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                struct scrubber *s = NULL;
+                struct error e = { 0 };
+                assert_int_equal(scrubber_new(&cases[i].extra, 1, &s, &e), -cases[i].code);
+                assert_string_equal(e.text, cases[i].text);
+                assert_null(s);
+        }
+        static struct scrub_extra many[SHAPES_EXTRA_MOST + 1];
+        struct scrubber *s = NULL;
+        struct error e = { 0 };
+        assert_int_equal(scrubber_new(many, ARRAY_SIZE(many), &s, &e), -E2BIG);
+        assert_string_equal(e.text, "65 shapes were added; there can be 64");
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_a_key_is_taken_out_from_its_first_dash_to_its_last),
+                cmocka_unit_test(test_a_key_that_was_cut_off_takes_little_with_it),
+                cmocka_unit_test(test_a_marker_without_a_key_stays),
+                cmocka_unit_test(test_what_overlaps_is_one),
+                cmocka_unit_test(test_secrets_are_counted_by_name),
+                cmocka_unit_test(test_ordinary_text_is_not_touched),
+                cmocka_unit_test(test_many_short_secrets_make_a_longer_text),
+                cmocka_unit_test(test_any_chunks_make_the_same_text),
+                cmocka_unit_test(test_a_secret_at_any_place_of_a_long_line),
+                cmocka_unit_test(test_a_secret_without_end_is_left_out_without_being_held),
+                cmocka_unit_test(test_a_line_comes_out_with_its_end),
+                cmocka_unit_test(test_many_beginnings_take_no_longer_than_text),
+                cmocka_unit_test(test_a_policy_adds_shapes),
+                cmocka_unit_test(test_a_wrong_shape_is_refused_with_its_name_and_place),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
