@@ -19,7 +19,7 @@ class Client:
         self.process = subprocess.Popen([build / 'ringwall', 'mcp', *arguments], cwd=workspace, text=True,
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                         env={'HOME': str(home), 'PATH': '/usr/local/bin:/usr/bin:/bin'})
-        self.modern, self.last = modern, 0
+        self.modern, self.last, self.workspace = modern, 0, workspace
 
     def send(self, message):
         self.process.stdin.write(json.dumps(message) + '\n')
@@ -387,3 +387,57 @@ def test_a_mode_that_is_not_there_yet_is_refused(ringwall, workspace):
         assert result.returncode == 125 and 'the mode accept-edits' in result.stderr and result.stdout == ''
     result = ringwall('mcp', '--level', 'off')
     assert result.returncode == 125 and 'level off' in result.stderr
+
+
+# The gate.
+
+KEY = 'AKIA' + 'IOSFODNN7ABCDEFG'
+
+
+def test_a_denied_command_is_refused_and_says_where(connect):
+    client = connect('--level', 'strict')
+    assert client.refusal('Bash', command='echo a;\n  /usr/bin/sudo id') == (
+        'command rejected: command uses denylisted token "/usr/bin/sudo" at line 2, column 3; '
+        'gate.denied_commands: [-sudo] in the policy would allow it')
+    for harmless in ('echo "use sudo now"', 'man mount', 'grep -r su .', 'git commit -m "fix mount bug"'):
+        assert not client('Bash', command=harmless)['isError'], harmless
+    (client.workspace / 'p.yaml').write_text('gate:\n  denied_commands: [-sudo, git]\n')
+    other = connect('--level', 'strict', '-p', 'p.yaml')
+    assert not other('Bash', command='sudo id')['isError']      # it is not there, which bash says
+    assert '"git"' in other.refusal('Bash', command='git status')
+
+
+def test_secrets_are_taken_out_of_all_that_is_said(connect, workspace):
+    client = connect('--level', 'strict')
+    (workspace / 'env').write_text(f'key: {KEY}\n')
+    (workspace / KEY).write_text('x')
+    assert client.text('Read', file_path='env') == '1\tkey: [REDACTED:aws-access-key]\n'
+    assert client.text('Bash', command=f'echo {KEY[:9]}""{KEY[9:]}; echo {KEY} >&2') == (
+        '[REDACTED:aws-access-key]\n' * 2 + 'exit: 0')
+    assert client.text('Grep', pattern='key', output_mode='content').count(KEY) == 0
+    assert KEY not in client.text('Glob', pattern='*')
+    assert KEY not in client.refusal('Read', file_path=f'none/{KEY}')
+    assert KEY not in json.dumps(client('Read', file_path=KEY))
+
+
+def test_a_policy_adds_shapes_and_the_record_counts_them(connect, home, workspace):
+    (workspace / 'p.yaml').write_text('gate:\n  secrets:\n    acme: "acme_[0-9]{4}"\nsecurity:\n  sandbox:\n    audit: true\n')
+    client = connect('--level', 'strict', '-p', 'p.yaml')
+    assert client.text('Bash', command=f'echo acme_1234 {KEY} acme_5678') == (
+        '[REDACTED:acme] [REDACTED:aws-access-key] [REDACTED:acme]\nexit: 0')
+    client.refusal('Bash', command='sudo id')
+    client.process.stdin.close()
+    client.process.wait(timeout=10)
+    record, = (home / '.local/state/ringwall/audit').glob('*.jsonl')
+    events = [json.loads(line) for line in record.read_text().splitlines()]
+    redacted, = (event for event in events if event['event'] == 'secrets_redacted')
+    assert (redacted['tool'], redacted['shapes']) == ('Bash', {'acme': 2, 'aws-access-key': 1})
+    refused, = (event for event in events if event['event'] == 'call_refused')
+    assert refused['tool'] == 'Bash' and 'sudo' in refused['why']
+    assert KEY not in record.read_text()
+
+
+def test_a_shape_that_is_wrong_is_refused_at_the_start(ringwall, workspace):
+    (workspace / 'p.yaml').write_text('gate:\n  secrets:\n    acme: "acme_[0-9{4}"\n')
+    result = ringwall('mcp', '-p', 'p.yaml')
+    assert result.returncode == 125 and "shape 'acme'" in result.stderr
