@@ -57,7 +57,7 @@ def test_every_decision_is_listed(repo):
     assert listed == {path.name for path in folder.glob('*.md')} - {'README.md'}
 
 
-@pytest.mark.parametrize('page', ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'docs/architecture.md'])
+@pytest.mark.parametrize('page', ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'docs/architecture.md', 'docs/mcp.md'])
 def test_links_and_files_named_in_the_docs_exist(repo, page):
     text = (repo / page).read_text()
     base = (repo / page).parent
