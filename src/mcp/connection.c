@@ -24,6 +24,7 @@ enum {
         LINGER_SECONDS = 2,
         IDLE_SECONDS = 300,   /* between two requests */
         AHEAD_MOST = 64 << 10, /* bytes that may wait behind a request */
+        UNREAD_MORE = 256 << 10, /* bytes of answers behind which no further request is taken until they are read */
         UNREAD_MOST = 64 << 20,
 };
 
@@ -79,10 +80,11 @@ void connection_reply(struct connection *c, int status, const char *headers, con
 {
         char more[160];
         bool keep = c->request.keep_alive && c->request.state == HTTP_DONE;
+        bool head = c->request.method && strcmp(c->request.method, "HEAD") == 0; /* wants to know how long it would be */
         (void)snprintf(more, sizeof more, "%s%s%sContent-Length: %zu\r\n%s", type ? "Content-Type: " : "", type ? type : "",
                        type ? "\r\n" : "", length, keep ? "" : "Connection: close\r\n");
         send_head(c, status, headers, more);
-        (void)evbuffer_add(bufferevent_get_output(c->io), body, length);
+        (void)evbuffer_add(bufferevent_get_output(c->io), body, head ? 0 : length);
         answered(c, keep);
 }
 
@@ -127,6 +129,8 @@ static void take_input(struct connection *c)
         static const char go_on[] = "HTTP/1.1 100 Continue\r\n\r\n";
         struct evbuffer *in = bufferevent_get_input(c->io);
         int status = 0;
+        if (evbuffer_get_length(bufferevent_get_output(c->io)) > UNREAD_MORE)
+                return; /* on_write() goes on */
         while (c->state == CONNECTION_READING && status == 0 && evbuffer_get_length(in)) {
                 size_t length = evbuffer_get_contiguous_space(in), used = 0;
                 const char *bytes = (const char *)evbuffer_pullup(in, (ev_ssize_t)length);
@@ -180,6 +184,8 @@ static void linger(struct connection *c)
 static void on_write(struct bufferevent *io, void *data)
 {
         struct connection *c = data;
+        if (c->state == CONNECTION_READING)
+                take_input(c);
         if (c->state != CONNECTION_CLOSING || evbuffer_get_length(bufferevent_get_output(io)))
                 return;
         if (c->request.state == HTTP_DONE)

@@ -126,7 +126,7 @@ static int read_framing(struct http_request *r)
                 return -413;
         if (expect && strcasecmp(expect, "100-continue") != 0)
                 return -417;
-        r->keep_alive = !connection || strcasecmp(connection, "close") != 0;
+        r->keep_alive = !connection || !strcasestr(connection, "close");
         r->state = coding ? HTTP_CHUNK : r->left ? HTTP_BODY : HTTP_DONE;
         r->continues = expect && r->state != HTTP_DONE;
         return 0;
@@ -163,13 +163,12 @@ static int take_head(struct http_request *r, const char *bytes, size_t length, s
                         return -431;
                 if (!end)
                         return 0;
-                if (r->head.length == 2 && strcmp(r->head.data, "\r\n") == 0) {
-                        r->head.length = 0; /* an empty line in front is let pass, as the standard asks */
-                } else if (r->head.length >= 4 && memcmp(r->head.data + r->head.length - 4, "\r\n\r\n", 4) == 0) {
-                        return read_head(r);
-                } else if (r->head.length == n && n == 1) {
+                if (r->head.length < 2 || r->head.data[r->head.length - 2] != '\r')
                         return -400;
-                }
+                if (r->head.length == 2)
+                        r->head.length = 0; /* an empty line in front is let pass, as the standard asks */
+                else if (r->head.length >= 4 && memcmp(r->head.data + r->head.length - 4, "\r\n\r\n", 4) == 0)
+                        return read_head(r);
         }
         return 0;
 }
@@ -227,7 +226,8 @@ static int read_chunk(struct http_request *r)
 static int read_line(struct http_request *r)
 {
         int status = 0;
-        r->trailers += r->line.length;
+        if (r->state == HTTP_TRAILER)
+                r->trailers += r->line.length;
         if (r->state == HTTP_CHUNK)
                 status = read_chunk(r);
         else if (r->line.length && (r->state == HTTP_CHUNK_END || r->trailers > TRAILERS_MOST))

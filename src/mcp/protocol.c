@@ -161,8 +161,8 @@ static void refuse(struct mcp_message *m, int code, const char *message, json_t 
         m->error = mcp_error(m->id, code, message, data);
 }
 
-/* A header's value as its words in the body: those that no header can carry come as base64, between marks. */
-static bool header_equals(const char *header, const char *value)
+/* What no header can carry comes as base64. */
+bool mcp_header_is(const char *header, const char *value)
 {
         static const char begin[] = "=?base64?", end[] = "?=";
         const size_t begins = sizeof begin - 1, ends = sizeof end - 1, length = header ? strlen(header) : 0;
@@ -192,7 +192,7 @@ static const char *find_mismatch(const struct mcp_headers *h, const struct mcp_m
         return !h->version || strcmp(h->version, version) != 0
                 ? "the header MCP-Protocol-Version must be what params._meta says"
              : !h->method || strcmp(h->method, m->method) != 0 ? "the header Mcp-Method must be the method of the body"
-             : name && !header_equals(h->name, name) ? "the header Mcp-Name must be what the body names"
+             : name && !mcp_header_is(h->name, name) ? "the header Mcp-Name must be what the body names"
                                                      : NULL;
 }
 

@@ -52,6 +52,9 @@ struct mcp_message {
 void mcp_read(const struct mcp_headers *headers, const char *text, size_t length, struct mcp_message *ret);
 void mcp_message_done(struct mcp_message *m);
 
+/* Whether a header (NULL: it is not there) says what a string of the body says: as it is, or as base64 between marks. */
+bool mcp_header_is(const char *header, const char *value);
+
 /* Whether a legacy version is one that we speak. */
 bool mcp_is_legacy(const char *version);
 

@@ -63,7 +63,7 @@ struct http {
 struct reply {
         struct http *http;
         struct client *client;
-        struct connection *connection; /* NULL: it is gone */
+        struct connection *connection; /* NULL: it is gone, or not ours any more */
         struct stream *stream;         /* NULL: not yet */
         struct exchange *exchange;
         struct event *patience;
@@ -204,12 +204,18 @@ static void on_tidy(evutil_socket_t fd, short what, void *data)
 
 /* --- answers --- */
 
+static void leave_connection(struct reply *r)
+{
+        if (r->connection)
+                ((struct peer *)r->connection->data)->reply = NULL;
+        r->connection = NULL;
+}
+
 static void free_reply(struct reply *r)
 {
         if (r->exchange)
                 r->exchange->place = NULL;
-        if (r->connection)
-                ((struct peer *)r->connection->data)->reply = NULL;
+        leave_connection(r);
         if (r->patience)
                 event_free(r->patience);
         free(r);
@@ -231,6 +237,8 @@ static void begin_stream(struct reply *r)
         r->stream = stream_open(&r->http->streams, r->client, r->connection, header, *r->client->name != '\0');
         if (r->stream && r->primed)
                 stream_prime(r->stream);
+        if (r->stream && r->stream->number) /* which may go to another connection from now on */
+                leave_connection(r);
 }
 
 static void send_whole(struct reply *r, const struct text *message, int status)
@@ -269,14 +277,17 @@ static void part(struct exchange *x)
 {
         struct reply *r = x->carrier;
         begin_stream(r);
-        if (!r->stream || !r->stream->number || !r->connection)
-                return;
-        ((struct peer *)r->connection->data)->reply = NULL;
-        r->connection = NULL;
-        stream_part(r->stream);
+        if (r->stream && r->stream->number)
+                stream_part(r->stream);
 }
 
-static const struct route route = { send_message, part };
+static const char *find_header(const struct exchange *x, const char *name)
+{
+        const struct reply *r = x->carrier;
+        return r->connection ? http_header(&r->connection->request, name) : NULL;
+}
+
+static const struct route route = { send_message, part, find_header };
 
 static void on_patience(evutil_socket_t fd, short what, void *data)
 {

@@ -58,6 +58,8 @@ struct route {
         void (*send)(struct exchange *x, json_t *message, bool last, int status);
         /* Lets the client come back for the rest; for routes that can. */
         void (*detach)(struct exchange *x);
+        /* A header of the request, while it is being taken; NULL when there is none. For routes that have headers. */
+        const char *(*header)(const struct exchange *x, const char *name);
 };
 
 /* A request that is being answered. */

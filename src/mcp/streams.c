@@ -11,21 +11,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 
-enum { KEPT_MOST = 1 << 20, KEPT_MS = 300000, RETRY_MS = 1000 };
-
-struct stream *stream_open(struct streams *all, const void *owner, struct connection *c, const char *headers, bool named)
-{
-        struct stream *s = calloc(1, sizeof *s);
-        if (!s)
-                return NULL;
-        s->owner = owner;
-        s->connection = c;
-        s->number = named ? ++all->last : 0;
-        STAILQ_INIT(&s->kept);
-        LIST_INSERT_HEAD(&all->list, s, others);
-        connection_stream(c, headers);
-        return s;
-}
+enum { KEPT_MOST = 1 << 20, KEPT_MS = 300000, RETRY_MS = 1000, UNHEARD_MOST = 32 /* of one owner */ };
 
 static void stream_free(struct stream *s)
 {
@@ -35,6 +21,36 @@ static void stream_free(struct stream *s)
         }
         LIST_REMOVE(s, others);
         free(s);
+}
+
+/* A client that never comes back does not have all of its answers kept. */
+static void drop_oldest(struct streams *all, const void *owner)
+{
+        struct stream *s, *oldest = NULL; /* the newest are in front */
+        size_t unheard = 0;
+        LIST_FOREACH (s, &all->list, others) {
+                if (s->owner == owner && s->ended && s->number) {
+                        oldest = s;
+                        unheard++;
+                }
+        }
+        if (unheard >= UNHEARD_MOST)
+                stream_free(oldest);
+}
+
+struct stream *stream_open(struct streams *all, const void *owner, struct connection *c, const char *headers, bool named)
+{
+        struct stream *s = calloc(1, sizeof *s);
+        if (!s)
+                return NULL;
+        drop_oldest(all, owner);
+        s->owner = owner;
+        s->connection = c;
+        s->number = named ? ++all->last : 0;
+        STAILQ_INIT(&s->kept);
+        LIST_INSERT_HEAD(&all->list, s, others);
+        connection_stream(c, headers);
+        return s;
 }
 
 static void keep(struct stream *s, const struct text *event)

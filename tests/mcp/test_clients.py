@@ -3,37 +3,17 @@ the inspector."""
 import json
 import os
 import pathlib
-import platform
-import shutil
 import subprocess
+import time
 
 import pytest
 
-HERE = pathlib.Path(__file__).resolve().parent
-BUILD = pathlib.Path(os.environ.get('RINGWALL_BUILD') or HERE.parents[1] / 'build').resolve()
-
-
-@pytest.fixture(scope='session')
-def scripts():
-    """The scripts of this folder beside the packages that its lock file names."""
-    if not shutil.which('npm') or int(subprocess.run(['node', '-p', 'process.versions.node.split(".")[0]'], capture_output=True,
-                                                     text=True, check=True).stdout) < 20:
-        pytest.skip('needs Node 20 or newer, with npm')
-    folder = BUILD / 'mcp-clients'
-    folder.mkdir(exist_ok=True)
-    for name in ('package.json', 'package-lock.json', '.npmrc', 'session.mjs', 'v2.mjs'):
-        shutil.copy(HERE / name, folder)
-    result = subprocess.run(['npm', 'ci', '--no-progress'], cwd=folder, capture_output=True, text=True, check=False)
-    assert result.returncode == 0, result.stderr
-    return folder
+TOOLS = ['Read', 'Write', 'Edit', 'Glob', 'Grep', 'Bash', 'BashOutput', 'KillShell', 'WebFetch']
 
 
 @pytest.fixture
-def inspector(scripts, tmp_path):
+def inspector(build, scripts, node, tmp_path):
     """The inspector's command line, with the Node that it needs: inspector('legacy', '--method', …) -> result."""
-    node = scripts / f'node_modules/node-linux-{dict(x86_64="x64", aarch64="arm64").get(platform.machine())}/bin/node'
-    if not node.exists():
-        pytest.skip(f'there is no Node 22 for {platform.machine()} among the packages')
     work, home = tmp_path / 'work', tmp_path / 'home'
     work.mkdir()
     home.mkdir()
@@ -41,7 +21,7 @@ def inspector(scripts, tmp_path):
 
     def ask(era, *arguments):
         result = subprocess.run([node, scripts / 'node_modules/.bin/mcp-inspector', '--cli', *arguments, '--protocol-era', era,
-                                 '--format', 'json', '-q', '--', BUILD / 'ringwall', 'mcp', '--workspace', work],
+                                 '--format', 'json', '-q', '--', build / 'ringwall', 'mcp', '--workspace', work],
                                 env={'HOME': str(home), 'PATH': os.environ['PATH']}, cwd=home, capture_output=True, text=True,
                                 timeout=100, check=False)
         assert result.returncode == 0, result.stderr + result.stdout
@@ -49,22 +29,52 @@ def inspector(scripts, tmp_path):
     return ask
 
 
-@pytest.mark.parametrize('level', ['standard', 'strict', 'maximum'])
-@pytest.mark.parametrize('client', ['v1', 'legacy', 'auto', 'modern'])
-def test_a_session(scripts, tmp_path, client, level):
-    result = subprocess.run(['node', scripts / 'session.mjs', client, BUILD / 'ringwall', 'mcp', '--level', level, '--workspace',
-                             tmp_path], capture_output=True, text=True, timeout=100, check=False)
+def check_session(result, workspace):
+    """What session.mjs printed."""
     assert result.returncode == 0, result.stderr
     said = json.loads(result.stdout)
     text = {name: answer['content'][0]['text'] for name, answer in said.items() if isinstance(answer, dict)}
-    assert said['tools'] == ['Read', 'Write', 'Edit', 'Glob', 'Grep', 'Bash', 'BashOutput', 'KillShell', 'WebFetch']
-    assert text['write'] == f'wrote 8 bytes to {tmp_path}/dir/f' and text['read'] == '1\tone\n2\ttwo\n'
-    assert said['edit']['structuredContent'] == {'path': f'{tmp_path}/dir/f', 'replacements': 1}
-    assert (text['glob'], text['grep']) == (f'{tmp_path}/dir/f\n', f'{tmp_path}/dir/f:2:2\n')
+    assert said['tools'] == TOOLS
+    assert text['write'] == f'wrote 8 bytes to {workspace}/dir/f' and text['read'] == '1\tone\n2\ttwo\n'
+    assert said['edit']['structuredContent'] == {'path': f'{workspace}/dir/f', 'replacements': 1}
+    assert (text['glob'], text['grep']) == (f'{workspace}/dir/f\n', f'{workspace}/dir/f:2:2\n')
     assert text['bash'] == 'one\n2\nexit: 3' and not said['bash']['isError']
     assert said['outside']['isError'] and text['outside'].startswith('path is outside workspace root')
     assert said['wrong']['isError'] and said['unknown'] == -32602 and said['many'] == 50
-    assert (tmp_path / 'dir/f').read_text() == 'one\n2\n'
+    assert (workspace / 'dir/f').read_text() == 'one\n2\n'
+    assert text['slow'] == 'late\nexit: 0'
+    assert (said['given'], said['ended']) == ('given up', 'not to its end')
+    return said
+
+
+LEVELS = pytest.mark.parametrize('level', ['standard', 'strict', 'maximum'])
+CLIENTS = pytest.mark.parametrize('client', ['v1', 'legacy', 'auto', 'modern'])
+
+
+@LEVELS
+@CLIENTS
+def test_a_session(build, scripts, tmp_path, client, level):
+    check_session(subprocess.run(['node', scripts / 'session.mjs', client, build / 'ringwall', 'mcp', '--level', level,
+                                  '--workspace', tmp_path], capture_output=True, text=True, timeout=100, check=False), tmp_path)
+
+
+def boxes(process):
+    """How many boxes of tools there are: the broker's children but the first, which is the server's."""
+    return len(pathlib.Path(f'/proc/{process.pid}/task/{process.pid}/children').read_text().split()) - 1
+
+
+@LEVELS
+@CLIENTS
+def test_a_session_over_http(scripts, serve, token, tmp_path, client, level):
+    """A legacy client has a box of its own, until its DELETE; modern ones share the one that is always there."""
+    address, process = serve('--level', level)
+    said = check_session(subprocess.run(['node', scripts / 'session.mjs', client, address], env={**os.environ, 'TOKEN': token},
+                                        capture_output=True, text=True, timeout=100, check=False), tmp_path / 'work')
+    assert ('session' in said) == (client in ('v1', 'legacy'))
+    deadline = time.monotonic() + 10
+    while boxes(process) != 1 and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert boxes(process) == 1
 
 
 ERAS = pytest.mark.parametrize('era', ['legacy', 'auto', 'modern'])
@@ -74,7 +84,7 @@ ERAS = pytest.mark.parametrize('era', ['legacy', 'auto', 'modern'])
 def test_the_inspector_finds_nothing_wrong_with_the_tools(inspector, era):
     """With --strict it fails on a schema that some clients would not understand."""
     tools = inspector(era, '--method', 'tools/list', '--strict')['tools']
-    assert [tool['name'] for tool in tools] == ['Read', 'Write', 'Edit', 'Glob', 'Grep', 'Bash', 'BashOutput', 'KillShell']
+    assert [tool['name'] for tool in tools] == TOOLS
     assert all(len(tool['annotations']) >= 4 and tool['outputSchema']['type'] == 'object' for tool in tools)
 
 
@@ -91,3 +101,15 @@ def test_the_inspector_puts_load_on(inspector, era):
                         '--load-requests', '200')
     assert {name: summary[name] for name in ('requests', 'ok', 'toolErrors', 'errors')} == {
         'requests': 200, 'ok': 200, 'toolErrors': 0, 'errors': 0}
+
+
+@ERAS
+def test_the_inspector_over_http(scripts, node, serve, token, tmp_path, era):
+    address, _ = serve()
+    result = subprocess.run([node, scripts / 'node_modules/.bin/mcp-inspector', '--cli', '--method', 'tools/list', '--strict',
+                             '--protocol-era', era, '--format', 'json', '-q', '--transport', 'http', '--server-url', address,
+                             '--header', f'Authorization: Bearer {token}'],
+                            env={'HOME': str(tmp_path), 'PATH': os.environ['PATH']}, cwd=tmp_path, capture_output=True, text=True,
+                            timeout=100, check=False)
+    assert result.returncode == 0, result.stderr + result.stdout
+    assert [tool['name'] for tool in json.loads(result.stdout)['result']['tools']] == TOOLS

@@ -2,5 +2,5 @@
 import * as all from '@modelcontextprotocol/client';
 
 const stdio = all.StdioClientTransport ? all : await import('@modelcontextprotocol/client/stdio');
-export const { Client } = all;
+export const { Client, StreamableHTTPClientTransport } = all;
 export const { StdioClientTransport } = stdio;

@@ -1,0 +1,72 @@
+"""What these tests share: the packages that the lock file names, a Node that is new enough for all of them, and servers."""
+import os
+import pathlib
+import platform
+import shutil
+import subprocess
+
+import pytest
+
+HERE = pathlib.Path(__file__).resolve().parent
+BUILD = pathlib.Path(os.environ.get('RINGWALL_BUILD') or HERE.parents[1] / 'build').resolve()
+
+
+@pytest.fixture(scope='session')
+def build():
+    """The build directory."""
+    return BUILD
+
+
+@pytest.fixture(scope='session')
+def scripts():
+    """The scripts of this folder beside the packages that its lock file names."""
+    if not shutil.which('npm') or int(subprocess.run(['node', '-p', 'process.versions.node.split(".")[0]'], capture_output=True,
+                                                     text=True, check=True).stdout) < 20:
+        pytest.skip('needs Node 20 or newer, with npm')
+    folder = BUILD / 'mcp-clients'
+    folder.mkdir(exist_ok=True)
+    for name in ('package.json', 'package-lock.json', '.npmrc', 'session.mjs', 'v2.mjs'):
+        shutil.copy(HERE / name, folder)
+    result = subprocess.run(['npm', 'ci', '--no-progress'], cwd=folder, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+    return folder
+
+
+@pytest.fixture(scope='session')
+def node(scripts):
+    """Node 22, which some of the packages need."""
+    path = scripts / f'node_modules/node-linux-{dict(x86_64="x64", aarch64="arm64").get(platform.machine())}/bin/node'
+    if not path.exists():
+        pytest.skip(f'there is no Node 22 for {platform.machine()} among the packages')
+    return path
+
+
+@pytest.fixture(scope='session')
+def token():
+    """What clients over HTTP have to show."""
+    return 'an-ordinary-token-for-tests'
+
+
+@pytest.fixture
+def serve(token, tmp_path):
+    """Starts `ringwall mcp` on HTTP: serve('--level', 'strict') -> its address, and its process. Its workspace is
+    tmp_path / 'work'."""
+    work, file = tmp_path / 'work', tmp_path / 'token'
+    work.mkdir(exist_ok=True)
+    file.write_text(token)
+    file.chmod(0o600)
+    started = []
+
+    def start(*arguments):
+        process = subprocess.Popen([BUILD / 'ringwall', 'mcp', '--http', '127.0.0.1:0', '--token-file', file,
+                                    '--workspace', work, *arguments],
+                                   cwd=work, text=True, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        started.append(process)
+        said = process.stderr.readline()
+        assert said.startswith('ringwall mcp: listening on '), said
+        return said.split()[-1], process
+    yield start
+    for process in started:
+        process.terminate()
+        assert process.wait(timeout=20) == 128 + 15, process.stderr.read()
+        process.stderr.close()
