@@ -22,7 +22,8 @@
 enum {
         PATIENCE_SECONDS = 60,
         LINGER_SECONDS = 2,
-        IDLE_SECONDS = 300,   /* between two requests */
+        IDLE_SECONDS = 300,    /* between two requests */
+        STRANGER_SECONDS = 10, /* before the first one that may be made */
         AHEAD_MOST = 64 << 10, /* bytes that may wait behind a request */
         UNREAD_MORE = 256 << 10, /* bytes of answers behind which no further request is taken until they are read */
         UNREAD_MOST = 64 << 20,
@@ -45,7 +46,7 @@ static void lose(struct connection *c)
 static void set_patience(struct connection *c)
 {
         const struct timeval write = { .tv_sec = PATIENCE_SECONDS };
-        const struct timeval read = { .tv_sec = c->began ? PATIENCE_SECONDS : IDLE_SECONDS };
+        const struct timeval read = { .tv_sec = c->began ? PATIENCE_SECONDS : c->known ? IDLE_SECONDS : STRANGER_SECONDS };
         (void)bufferevent_set_timeouts(c->io, c->state == CONNECTION_READING ? &read : NULL, &write);
 }
 
@@ -143,6 +144,7 @@ static void take_input(struct connection *c)
                         c->state = CONNECTION_ANSWERING;
                         if (!c->owner->head(c))
                                 return;
+                        c->known = true;
                         c->state = CONNECTION_READING;
                 }
                 if (status == 0 && c->request.continues && !waited)

@@ -27,6 +27,7 @@ struct connection {
         void *data; /* the owner's own */
         struct bufferevent *io;
         struct http_request request;
+        bool known;    /* a request of its was accepted by its head */
         int64_t began; /* when the request's first byte came; 0: none has */
         enum {
                 CONNECTION_READING,

@@ -314,6 +314,8 @@ static struct client *choose_client(struct connection *c, const struct mcp_messa
         struct client *client = NULL;
         if (m->modern || (m->kind == MCP_NOTIFICATION && !name && version && !mcp_is_legacy(version)))
                 return &h->clients[0];
+        if (initialize && !json_is_string(json_object_get(m->params, "protocolVersion")))
+                return &h->clients[0]; /* it will be refused, and opens nothing */
         if (initialize) {
                 client = open_client(h, p->who);
                 if (!client)
@@ -342,7 +344,7 @@ static void take_request(struct connection *c, struct client *client, struct mcp
         *r = (struct reply){ .http = p->http, .client = client, .connection = c,
                              .streams = accepts(&c->request, "text/event-stream"),
                              .primed = !m->modern && version && strcmp(version, "2025-11-25") == 0,
-                             .opens = !m->modern && strcmp(m->method, "initialize") == 0 };
+                             .opens = !m->modern && strcmp(m->method, "initialize") == 0 && *client->name };
         p->reply = r;
         r->patience = event_new(p->http->server->base, -1, 0, on_patience, r);
         if (r->patience)

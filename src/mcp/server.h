@@ -46,7 +46,7 @@ struct session {
         struct event *readable, *writable; /* of the channel; NULL: there are no tools now */
         json_int_t last_call;
         size_t waiting; /* exchanges */
-        LIST_HEAD(, exchange) exchanges;
+        LIST_HEAD(exchange_list, exchange) exchanges;
 };
 
 /* How messages of an exchange get to the client. */

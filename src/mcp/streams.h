@@ -25,14 +25,14 @@ struct stream {
         struct connection *connection; /* NULL: nobody listens now */
         uint64_t number;               /* 0: events have no names, and nothing is kept */
         uint64_t events;               /* that were made */
-        STAILQ_HEAD(, event_kept) kept;
+        STAILQ_HEAD(event_list, event_kept) kept;
         size_t kept_bytes;
         bool ended;
         int64_t lost_at;               /* when nobody listened any more */
 };
 
 struct streams {
-        LIST_HEAD(, stream) list;
+        LIST_HEAD(stream_list, stream) list;
         uint64_t last;
 };
 
