@@ -6,14 +6,14 @@
 
 static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-void base64_encode(struct text *out, const void *data, size_t length)
+void base64_encode(struct text *out, const void *bytes, size_t length)
 {
-        const unsigned char *bytes = data;
+        const unsigned char *byte = bytes;
         char piece[4096];
         size_t n = 0;
         for (size_t i = 0; i < length; i += 3) {
                 size_t have = length - i < 3 ? length - i : 3;
-                uint32_t three = (uint32_t)bytes[i] << 16 | (have > 1 ? (uint32_t)bytes[i + 1] << 8 : 0) | (have > 2 ? bytes[i + 2] : 0U);
+                uint32_t three = (uint32_t)byte[i] << 16 | (have > 1 ? (uint32_t)byte[i + 1] << 8 : 0) | (have > 2 ? byte[i + 2] : 0U);
                 for (size_t k = 0; k < 4; k++)
                         piece[n++] = k <= have ? letters[three >> (18 - 6 * k) & 63] : '=';
                 if (n == sizeof piece) {

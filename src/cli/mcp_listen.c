@@ -40,7 +40,6 @@ static int read_address(const char *text, struct sockaddr_storage *ret, socklen_
                 (void)snprintf(host, sizeof host, "%.*s", (int)(colon - text), text);
         else if (colon)
                 host[0] = '\0';
-        *ret = (struct sockaddr_storage){ 0 };
         if (strcmp(host, "[::1]") == 0) {
                 *six = (struct sockaddr_in6){ .sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT,
                                               .sin6_port = htons((uint16_t)number) };
@@ -59,8 +58,8 @@ static int read_address(const char *text, struct sockaddr_storage *ret, socklen_
 
 static int listen_loopback(const char *address, struct mcp_listening *ret, struct error *e)
 {
-        struct sockaddr_storage to;
-        socklen_t length;
+        struct sockaddr_storage to = { 0 };
+        socklen_t length = 0;
         const int on = 1;
         int r = read_address(address, &to, &length, e);
         if (r < 0)

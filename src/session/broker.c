@@ -292,7 +292,7 @@ int broker_listener(int broker)
 /* Until the answer of this kind comes; the descriptor with it, if any, is the caller's. */
 static int ask(int broker, const struct message *m, int *ret_fd, struct error *e)
 {
-        struct message reply;
+        struct message reply = { 0 };
         int r = send_message(broker, m, -1);
         if (r == 0)
                 r = receive_message(broker, &reply, 0, ret_fd);

@@ -28,7 +28,7 @@ struct cell_request {
 };
 
 /* Starts it. The caller has one thread. Returns our end of its socket, or -errno with an error. */
-int cell_start(struct cell *c, const struct cell_request *request, struct error *e);
+int cell_start(struct cell *c, const struct cell_request *asked, struct error *e);
 
 /* Readable when its keeper has something to say: then cell_hear(). -1 when it never will again. */
 int cell_fd(const struct cell *c);

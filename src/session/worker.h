@@ -11,7 +11,7 @@
 #include "wire/channel.h"
 
 /* Answers calls until the channel ends. Runs as: the one process of a box; request->data is unused. */
-int worker_serve(int channel, const struct launch_request *request);
+int worker_serve(int socket, const struct launch_request *request);
 
 /* --- outside --- */
 
