@@ -146,9 +146,15 @@ static void tools_ended(struct session *s)
         }
 }
 
-static void tell_progress(struct exchange *x, const json_t *report)
+static const json_t *progress_token(const struct exchange *x)
 {
         const json_t *token = json_object_get(json_object_get(x->message.params, "_meta"), "progressToken");
+        return json_is_string(token) || json_is_integer(token) ? token : NULL;
+}
+
+static void tell_progress(struct exchange *x, const json_t *report)
+{
+        const json_t *token = progress_token(x);
         json_int_t progress = json_integer_value(json_object_get(report, "progress"));
         const char *message = json_string_value(json_object_get(report, "message"));
         if (!token || progress <= x->progress)
@@ -263,7 +269,7 @@ static void answer_call(struct exchange *x)
                 return;
         }
         if (r == 0)
-                r = worker_call(&s->channel, s->last_call + 1, tool->name, arguments ? arguments : none);
+                r = worker_call(&s->channel, s->last_call + 1, tool->name, arguments ? arguments : none, progress_token(x) != NULL);
         if (r < 0) {
                 answer_for_tool(x, mcp_tool_failure(e.code ? e.text : "the call could not be sent"));
                 return;
@@ -376,7 +382,8 @@ struct session *session_open(struct server *s)
 
 void session_close(struct session *s)
 {
-        for (struct exchange *x; (x = LIST_FIRST(&s->exchanges));) {
+        for (struct exchange *x = LIST_FIRST(&s->exchanges), *next; x; x = next) {
+                next = LIST_NEXT(x, others);
                 end_call(x);
                 finish(x, NULL, 404);
         }

@@ -33,54 +33,61 @@
 
 /* --- in the box --- */
 
-enum { JOBS_AT_ONCE = 64 };
+enum { JOBS_AT_ONCE = 64, PROGRESS_MS = 500 };
 
 /* A call that takes its time. */
-struct job {
+struct pending {
         json_int_t id;
         const struct tool *tool;
-        struct shell *shell; /* NULL: free */
+        struct job *job;     /* NULL: free */
+        int64_t tell;        /* when to tell how far it is, by clock_ms(); INT64_MAX: nobody asked */
+        uint64_t told;       /* what was told last */
 };
 
 struct service {
         struct toolbox box;
         struct channel channel;
-        struct job jobs[JOBS_AT_ONCE];
+        struct pending calls[JOBS_AT_ONCE];
 };
+
+static int put(struct service *s, const json_t *json)
+{
+        CLEANUP_TEXT struct text out = { 0 };
+        int r = json ? json_write(json, &out, false) : -ENOMEM;
+        return r < 0 ? r : channel_put(&s->channel, out.data, out.length);
+}
 
 static int reply(struct service *s, json_int_t id, const struct tool_answer *answer)
 {
-        CLEANUP_TEXT struct text out = { 0 };
         CLEANUP_JSON json_t *json = json_pack("{s:I, s:b, s:s#}", "id", id, "is_error", answer->is_error, "text",
                                               answer->text.data ? answer->text.data : "", (int)answer->text.length);
         if (json && answer->structured)
                 json_object_set(json, "structured", answer->structured);
         if (json && answer->image_type)
                 json_object_set_new(json, "image_type", json_string(answer->image_type));
-        int r = json ? json_write(json, &out, false) : -ENOMEM;
-        return r < 0 ? r : channel_put(&s->channel, out.data, out.length);
+        return put(s, json);
 }
 
-static struct job *find_job(struct service *s, json_int_t id, bool free_one)
+static struct pending *find_call(struct service *s, json_int_t id, bool free_one)
 {
         for (size_t i = 0; i < JOBS_AT_ONCE; i++)
-                if (free_one ? !s->jobs[i].shell : s->jobs[i].shell && s->jobs[i].id == id)
-                        return &s->jobs[i];
+                if (free_one ? !s->calls[i].job : s->calls[i].job && s->calls[i].id == id)
+                        return &s->calls[i];
         return NULL;
 }
 
-static int call_tool(struct service *s, json_int_t id, const struct tool *tool, const json_t *arguments)
+static int call_tool(struct service *s, json_int_t id, const struct tool *tool, const json_t *arguments, bool progress)
 {
         struct tool_answer answer = { 0 };
-        struct job *job = find_job(s, 0, true);
-        struct shell *shell = NULL;
-        if (tool->start && !job)
-                tool_fail(&answer, "too many commands run at once");
+        struct pending *p = find_call(s, 0, true);
+        struct job *job = NULL;
+        if (tool->start && !p)
+                tool_fail(&answer, "too many calls run at once");
         else
-                shell = toolbox_call(&s->box, tool, arguments, &answer);
+                job = toolbox_call(&s->box, tool, arguments, &answer);
         int r = 0;
-        if (shell)
-                *job = (struct job){ id, tool, shell };
+        if (job)
+                *p = (struct pending){ id, tool, job, progress ? clock_ms() + PROGRESS_MS : INT64_MAX, 0 };
         else
                 r = reply(s, id, &answer);
         tool_answer_done(&answer);
@@ -88,15 +95,14 @@ static int call_tool(struct service *s, json_int_t id, const struct tool *tool, 
 }
 
 /* NULL: it has been answered already. */
-static int cancel_job(struct service *s, struct job *job)
+static int cancel_call(struct service *s, struct pending *p)
 {
         struct tool_answer answer = { 0 };
-        if (!job)
+        if (!p)
                 return 0;
-        shell_free(job->shell);
-        job->shell = NULL;
+        job_free(TAKE_PTR(p->job));
         tool_fail(&answer, "cancelled");
-        int r = reply(s, job->id, &answer);
+        int r = reply(s, p->id, &answer);
         tool_answer_done(&answer);
         return r;
 }
@@ -107,13 +113,44 @@ static int take_call(struct service *s, const char *frame, size_t length)
         const char *name = NULL;
         json_int_t id = 0;
         json_t *arguments = NULL;
+        int progress = 0;
         if (json_parse_bounded(frame, length, CHANNEL_MOST, JSON_DEPTH_MAX, &call, NULL, NULL, NULL) < 0)
                 return -EPROTO;
         if (json_unpack(call, "{s:I}", "cancel", &id) == 0)
-                return cancel_job(s, find_job(s, id, false));
-        if (json_unpack(call, "{s:I, s:s, s:o}", "id", &id, "tool", &name, "arguments", &arguments) < 0 || !tool_find(name))
+                return cancel_call(s, find_call(s, id, false));
+        if (json_unpack(call, "{s:I, s:s, s:o, s?b}", "id", &id, "tool", &name, "arguments", &arguments, "progress",
+                        &progress) < 0 || !tool_find(name))
                 return -EPROTO;
-        return call_tool(s, id, tool_find(name), arguments);
+        return call_tool(s, id, tool_find(name), arguments, progress);
+}
+
+/* How far it is, if that is further than what was told last. */
+static int tell_progress(struct service *s, struct pending *p)
+{
+        CLEANUP_TEXT struct text message = { 0 };
+        int64_t now = clock_ms();
+        if (now < p->tell)
+                return 0;
+        p->tell = now + PROGRESS_MS;
+        uint64_t number = p->job->kind->progress(p->job, &message);
+        if (number <= p->told || message.failed)
+                return 0;
+        p->told = number;
+        CLEANUP_JSON json_t *json = json_pack("{s:I, s:I, s:s}", "id", p->id, "progress", (json_int_t)number, "message",
+                                              message.data);
+        return put(s, json);
+}
+
+static int step_call(struct service *s, struct pending *p)
+{
+        struct tool_answer answer;
+        if (!p->job->kind->step(p->job))
+                return tell_progress(s, p);
+        toolbox_finish(p->tool, p->job, &answer);
+        int r = reply(s, p->id, &answer);
+        tool_answer_done(&answer);
+        job_free(TAKE_PTR(p->job));
+        return r;
 }
 
 static int step_jobs(struct service *s)
@@ -122,39 +159,34 @@ static int step_jobs(struct service *s)
         for (size_t i = 0; i < BACKGROUND_MOST; i++)
                 if (s->box.background[i])
                         (void)shell_step(s->box.background[i]);
-        for (size_t i = 0; r == 0 && i < JOBS_AT_ONCE; i++) {
-                struct job *job = &s->jobs[i];
-                if (!job->shell || !shell_step(job->shell))
-                        continue;
-                struct tool_answer answer;
-                toolbox_finish(job->tool, job->shell, &answer);
-                r = reply(s, job->id, &answer);
-                tool_answer_done(&answer);
-                shell_free(job->shell);
-                job->shell = NULL;
-        }
+        for (size_t i = 0; r == 0 && i < JOBS_AT_ONCE; i++)
+                if (s->calls[i].job)
+                        r = step_call(s, &s->calls[i]);
         return r;
 }
 
-/* Until a call comes, a command writes or ends, or the time of one is up. */
+/* Until a call comes, something happens to a job, or the time of one has come. */
 static int wait_for_something(struct service *s)
 {
-        enum { SHELLS = JOBS_AT_ONCE + BACKGROUND_MOST, LONGEST_MS = 60000 };
-        struct pollfd events[1 + SHELLS * SHELL_FDS] = {
+        enum { JOBS = JOBS_AT_ONCE + BACKGROUND_MOST, LONGEST_MS = 60000 };
+        struct pollfd events[1 + JOBS * JOB_FDS] = {
                 { .fd = s->channel.fd, .events = channel_events(&s->channel) },
         };
         nfds_t count = 1;
-        int64_t now = clock_ms(), wait = LONGEST_MS;
-        for (size_t i = 0; i < SHELLS; i++) {
-                const struct shell *shell = i < JOBS_AT_ONCE ? s->jobs[i].shell : s->box.background[i - JOBS_AT_ONCE];
-                if (!shell || shell->ended)
+        int64_t now = clock_ms(), next = now + LONGEST_MS;
+        for (size_t i = 0; i < JOBS; i++) {
+                const struct pending *p = i < JOBS_AT_ONCE ? &s->calls[i] : NULL;
+                const struct shell *shell = p ? NULL : s->box.background[i - JOBS_AT_ONCE];
+                const struct job *job = p ? p->job : shell ? &shell->job : NULL;
+                if (!job)
                         continue;
-                int64_t left = shell->deadline > now ? shell->deadline - now : 0;
-                wait = left < wait && !shell->timed_out ? left : wait; /* one that was killed ends when it can */
-                shell_poll(shell, events + count);
-                count += SHELL_FDS;
+                int64_t deadline = job->kind->deadline(job);
+                if (p && p->tell < deadline)
+                        deadline = p->tell;
+                next = deadline < next ? deadline : next;
+                count += job->kind->poll(job, events + count);
         }
-        return poll(events, count, (int)wait) < 0 && errno != EINTR ? -errno : 0;
+        return poll(events, count, next > now ? (int)(next - now) : 0) < 0 && errno != EINTR ? -errno : 0;
 }
 
 static int serve_calls(struct service *s)
@@ -193,10 +225,11 @@ int worker_serve(int socket, const struct launch_request *request)
 
 /* --- outside --- */
 
-int worker_call(struct channel *c, json_int_t id, const char *tool, const json_t *arguments)
+int worker_call(struct channel *c, json_int_t id, const char *tool, const json_t *arguments, bool progress)
 {
         CLEANUP_TEXT struct text out = { 0 };
-        CLEANUP_JSON json_t *call = json_pack("{s:I, s:s, s:O}", "id", id, "tool", tool, "arguments", arguments);
+        CLEANUP_JSON json_t *call = json_pack("{s:I, s:s, s:O, s:b}", "id", id, "tool", tool, "arguments", arguments,
+                                              "progress", progress);
         int r = call ? json_write(call, &out, false) : -ENOMEM;
         return r < 0 ? r : channel_put(c, out.data, out.length);
 }

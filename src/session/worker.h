@@ -15,13 +15,16 @@ int worker_serve(int socket, const struct launch_request *request);
 
 /* --- outside --- */
 
-/* Sends a call: {"id", "tool", "arguments"}. Returns 0 or -errno. */
-int worker_call(struct channel *c, json_int_t id, const char *tool, const json_t *arguments);
+/* Sends a call: {"id", "tool", "arguments", "progress"}, the last when its progress shall be told. Returns 0 or -errno. */
+int worker_call(struct channel *c, json_int_t id, const char *tool, const json_t *arguments, bool progress);
 
 /* Ends what was started for this call. An answer comes all the same. */
 int worker_cancel(struct channel *c, json_int_t id);
 
-/* The next answer that has come: 1 with {"id", "is_error", "text", …}, 0 when there is none, -EPROTO for nonsense. */
+/*
+ * The next that has come: 1 with an answer, {"id", "is_error", "text", "structured", "image_type"}, or how far a call is,
+ * {"id", "progress", "message"}, a number that grows; 0 when there is none; -EPROTO for nonsense.
+ */
 int worker_answer(struct channel *c, json_t **ret);
 
 #endif

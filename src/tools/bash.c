@@ -5,7 +5,7 @@
 
 enum { DEFAULT_SECONDS = 120, MOST_SECONDS = 600, WHOLE_SESSION = 1 << 30 };
 
-static struct shell *start(struct toolbox *box, const json_t *arguments, struct tool_answer *answer)
+static struct job *start(struct toolbox *box, const json_t *arguments, struct tool_answer *answer)
 {
         struct error e = { 0 };
         bool background = tool_flag(arguments, "run_in_background");
@@ -17,13 +17,14 @@ static struct shell *start(struct toolbox *box, const json_t *arguments, struct 
         if (!s)
                 tool_fail(answer, "%s", e.text);
         if (!s || !background)
-                return s;
+                return s ? &s->job : NULL;
         background_add(box, s, answer);
         return NULL;
 }
 
-static void finish(const struct shell *s, struct tool_answer *answer)
+static void finish(struct job *j, struct tool_answer *answer)
 {
+        const struct shell *s = shell_of(j);
         CLEANUP_TEXT struct text output = { 0 };
         int status = shell_exit_status(s);
         shell_print(s, 0, &output);

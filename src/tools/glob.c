@@ -1,154 +1,163 @@
 /*
- * Glob: files by a pattern of their names, the newest first. Only as many as are shown are kept, in a heap whose top is the
- * one to go next, so a tree of any size takes the same memory.
+ * Glob: files by a pattern of their names, the newest first. Each thread keeps only as many as are shown (newest.c), so a
+ * tree of any size takes the same memory; at the end what they kept is put together.
  */
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
-#include "policy/pattern.h"
-#include "tools/ignore.h"
+#include "tools/newest.h"
 #include "tools/tool.h"
 #include "tools/walk.h"
+#include "tools/wildcard.h"
 
 enum { DEFAULT_LIMIT = 100, MOST_LIMIT = 10000 };
 
-struct found {
-        struct timespec when;
-        char *path;
-};
-
 struct search {
-        const char *pattern;
-        bool basename; /* a pattern without a slash is one of names, anywhere */
-        struct found *heap;
-        size_t count, limit;
-        size_t matched;
-        bool failed;
+        struct wildcards wanted;
+        char *top; /* the directory that is searched */
+        pthread_mutex_t lock;
+        struct newest newest; /* of what all threads found; under the lock */
 };
 
-/* Newest first, then by name. */
-static int compare(const struct found *a, const struct found *b)
+/* --- what the walk asks for --- */
+
+static void *hire(void *data, const atomic_bool *stop)
 {
-        if (a->when.tv_sec != b->when.tv_sec)
-                return a->when.tv_sec > b->when.tv_sec ? -1 : 1;
-        if (a->when.tv_nsec != b->when.tv_nsec)
-                return a->when.tv_nsec > b->when.tv_nsec ? -1 : 1;
-        return strcmp(a->path, b->path);
+        (void)stop;
+        const struct search *s = data;
+        struct newest *n = calloc(1, sizeof *n);
+        if (n)
+                n->limit = s->newest.limit;
+        return n;
 }
 
-static int compare_found(const void *a, const void *b)
+static bool visit(void *data, void *hand, const struct walk_file *file)
 {
-        return compare(a, b);
+        const struct search *s = data;
+        struct newest *n = hand;
+        struct stat st;
+        if (!wildcards_fit(&s->wanted, file->path, file->name))
+                return true;
+        n->seen++;
+        if (fstatat(file->directory, file->name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+                newest_add(n, st.st_mtim, file->path);
+        return !n->failed;
 }
 
-static void swap(struct found *a, struct found *b)
+static bool skips(void *data, const char *path, bool is_directory)
 {
-        struct found c = *a;
-        *a = *b;
-        *b = c;
+        const struct search *s = data;
+        for (size_t i = 0; is_directory && i < s->wanted.count; i++)
+                if (wildcard_may_fit_below(&s->wanted.list[i], path))
+                        return false;
+        return is_directory;
 }
 
-/* The last in order is at the top. */
-static void sift_down(struct search *s)
-{
-        for (size_t i = 0, child; (child = 2 * i + 1) < s->count; i = child) {
-                if (child + 1 < s->count && compare(&s->heap[child + 1], &s->heap[child]) > 0)
-                        child++;
-                if (compare(&s->heap[child], &s->heap[i]) <= 0)
-                        return;
-                swap(&s->heap[child], &s->heap[i]);
-        }
-}
-
-static void sift_up(struct search *s)
-{
-        for (size_t i = s->count - 1; i && compare(&s->heap[i], &s->heap[(i - 1) / 2]) > 0; i = (i - 1) / 2)
-                swap(&s->heap[i], &s->heap[(i - 1) / 2]);
-}
-
-static void keep(struct search *s, struct timespec when, const char *path)
-{
-        struct found new = { when, strdup(path) };
-        if (!new.path) {
-                s->failed = true;
-        } else if (s->count < s->limit) {
-                s->heap[s->count++] = new;
-                sift_up(s);
-        } else if (compare(&new, &s->heap[0]) < 0) {
-                struct found last = s->heap[0];
-                s->heap[0] = new;
-                sift_down(s);
-                free(last.path);
-        } else {
-                free(new.path);
-        }
-}
-
-static bool visit(void *data, int directory, const char *name, const char *path)
+static void dismiss(void *data, void *hand)
 {
         struct search *s = data;
-        struct stat st;
-        if (glob_matches(s->pattern, s->basename ? name : path)) {
-                s->matched++;
-                if (fstatat(directory, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
-                        keep(s, st.st_mtim, path);
-        }
-        return !s->failed;
+        struct newest *n = hand;
+        (void)pthread_mutex_lock(&s->lock);
+        for (size_t i = 0; i < n->count; i++)
+                newest_add(&s->newest, n->list[i].when, n->list[i].path);
+        s->newest.seen += n->seen;
+        s->newest.failed |= n->failed;
+        (void)pthread_mutex_unlock(&s->lock);
+        newest_done(n);
+        free(n);
 }
 
-static void print(const struct search *s, const char *top, struct tool_answer *answer)
+static void ended(void *data)
 {
-        for (size_t i = 0; i < s->count; i++) {
-                text_format(&answer->text, "%s/", strcmp(top, "/") == 0 ? "" : top);
-                text_add_visible(&answer->text, s->heap[i].path, strlen(s->heap[i].path)); /* a name can have a newline in it */
-                text_add(&answer->text, "\n");
-        }
-        if (!s->count)
-                text_add(&answer->text, "no file matches");
-        if (s->matched > s->count)
-                text_format(&answer->text, "(%zu more match; narrow the pattern or raise the limit)\n", s->matched - s->count);
-        answer->structured = json_pack("{s:I, s:I}", "matched", (json_int_t)s->matched, "shown", (json_int_t)s->count);
+        struct search *s = data;
+        newest_done(&s->newest);
+        wildcards_done(&s->wanted);
+        (void)pthread_mutex_destroy(&s->lock);
+        free(s->top);
+        free(s);
 }
 
-static void run(struct toolbox *box, const json_t *arguments, struct tool_answer *answer)
+static const struct walk_visitor visitor = {
+        .hire = hire, .visit = visit, .skips = skips, .dismiss = dismiss, .ended = ended, .counts = "files seen",
+};
+
+/* --- the tool --- */
+
+static struct search *prepare(const json_t *arguments, const struct spot *start, struct tool_answer *answer)
+{
+        const char *pattern = tool_string(arguments, "pattern");
+        struct search *s = calloc(1, sizeof *s);
+        if (!s) {
+                tool_fail(answer, "no memory");
+                return NULL;
+        }
+        (void)pthread_mutex_init(&s->lock, NULL);
+        s->newest.limit = (size_t)tool_integer(arguments, "limit", DEFAULT_LIMIT);
+        s->top = strdup(start->path);
+        /* An absolute pattern that begins with the directory means what is behind it. */
+        size_t n = strlen(start->path);
+        if (strncmp(pattern, start->path, n) == 0 && pattern[n] == '/')
+                pattern += n + 1;
+        const char *wrong = wildcards_read(&s->wanted, pattern);
+        if (wrong || !s->top) {
+                tool_fail(answer, wrong ? "the pattern is wrong: %s" : "no memory", wrong);
+                ended(s);
+                return NULL;
+        }
+        return s;
+}
+
+static struct job *start(struct toolbox *box, const json_t *arguments, struct tool_answer *answer)
 {
         const char *path = tool_string(arguments, "path");
-        size_t limit = (size_t)tool_integer(arguments, "limit", DEFAULT_LIMIT);
-        CLEANUP_SPOT struct spot start = SPOT_NONE;
+        CLEANUP_SPOT struct spot from = SPOT_NONE;
         struct error e = { 0 };
-        struct search s = { .pattern = tool_string(arguments, "pattern"), .limit = limit };
-        if (!toolbox_find(box, path ? path : "", &start, answer))
-                return;
-        if (start.fd < 0 || !S_ISDIR(start.st.st_mode)) {
-                tool_fail(answer, start.fd < 0 ? "no such directory: %s" : "%s is not a directory", start.path);
+        const struct workspace *workspace = toolbox_find(box, path ? path : "", &from, answer);
+        if (!workspace)
+                return NULL;
+        if (from.fd < 0 || !S_ISDIR(from.st.st_mode)) {
+                tool_fail(answer, from.fd < 0 ? "no such directory: %s" : "%s is not a directory", from.path);
+                return NULL;
+        }
+        struct search *s = prepare(arguments, &from, answer);
+        if (!s)
+                return NULL;
+        struct walk_start where = { workspace, &from, tool_flag(arguments, "ignored") };
+        struct job *j = walk_new(&where, &visitor, s, &e);
+        if (!j)
+                tool_fail(answer, "%s", e.text);
+        return j;
+}
+
+static void finish(struct job *j, struct tool_answer *answer)
+{
+        struct search *s = walk_data(j);
+        struct newest *n = &s->newest;
+        struct text *out = &answer->text;
+        if (walk_failed(j) || n->failed) {
+                tool_fail(answer, "no memory");
                 return;
         }
-        /* An absolute pattern that begins with the directory means what is behind it. */
-        size_t n = strlen(start.path);
-        if (strncmp(s.pattern, start.path, n) == 0 && s.pattern[n] == '/')
-                s.pattern += n + 1;
-        s.basename = !strchr(s.pattern, '/');
-        const char *wrong = pattern_check(s.pattern);
-        if (wrong) {
-                tool_fail(answer, "the pattern is wrong: %s", wrong);
-                return;
+        newest_sort(n);
+        for (size_t i = 0; i < n->count; i++) {
+                text_format(out, "%s/", strcmp(s->top, "/") == 0 ? "" : s->top);
+                text_add_visible(out, n->list[i].path, strlen(n->list[i].path)); /* a name can have a newline in it */
+                text_add(out, "\n");
         }
-        s.heap = calloc(limit, sizeof *s.heap);
-        if (!s.heap || walk_tree(&start, tool_flag(arguments, "ignored"), visit, &s, &e) < 0 || s.failed) {
-                tool_fail(answer, "%s", e.code ? e.text : "no memory");
-        } else {
-                qsort(s.heap, s.count, sizeof *s.heap, compare_found);
-                print(&s, start.path, answer);
-        }
-        for (size_t i = 0; i < s.count; i++)
-                free(s.heap[i].path);
-        free(s.heap);
+        if (!n->count)
+                text_add(out, "no file matches");
+        if (n->seen > n->count)
+                text_format(out, "(%zu more match; narrow the pattern or raise the limit)\n", n->seen - n->count);
+        if (walk_unreadable(j))
+                text_format(out, "%s(%zu directories could not be read)\n", n->count ? "" : "\n", walk_unreadable(j));
+        answer->structured = json_pack("{s:I, s:I}", "matched", (json_int_t)n->seen, "shown", (json_int_t)n->count);
 }
 
 static const struct tool_field parameters[] = {
-        { "pattern", TOOL_STRING, true, "As in *.c or src/**/*.h. Without a slash it is a pattern of names, anywhere.", 0, 0 },
+        { "pattern", TOOL_STRING, true, "As in *.c, *.{c,h} or src/**/*.h. Without a slash it is a pattern of names, anywhere.", 0, 0 },
         { "path", TOOL_STRING, false, "Where to look; the workspace if it is left out.", 0, 0 },
         { "limit", TOOL_INTEGER, false, "How many to show; 100 if it is left out.", 1, MOST_LIMIT },
         { "ignored", TOOL_BOOLEAN, false, "Also what .gitignore leaves out.", 0, 0 },
@@ -169,5 +178,6 @@ const struct tool tool_glob = {
         .parameter_count = ARRAY_SIZE(parameters),
         .results = results,
         .result_count = ARRAY_SIZE(results),
-        .run = run,
+        .start = start,
+        .finish = finish,
 };

@@ -1,318 +1,201 @@
 /*
- * Grep: lines that match, by PCRE2 with its JIT.
+ * Grep: files, lines or counts by a regular expression.
  *
- * How it works: each file is read into one buffer, up to a bound, and searched as a whole; lines are looked for only around
- * what was found. A match that goes over the end of its line counts in multiline mode alone: otherwise the line is tried
- * once more by itself. What was found is kept file by file and printed in the order of the paths.
+ * How it works: threads go through the tree (walk.c), and each searches files (scan.c). What is shown is the beginning of all
+ * findings in the order of their paths, so it is the same however the threads raced. Only as many findings are kept as
+ * can still be shown, in a heap whose top is the last of them. As soon as it is known that there are more, whatever comes
+ * behind the last in order is not searched any more; the walk takes directories nearly in order, so that comes early.
  *
  * What an attacker controls: the files and their number, and, as the agent, the pattern. Memory, the time that a match may
  * take, and the answer have bounds.
  */
-#define PCRE2_CODE_UNIT_WIDTH 8
-
 #include <errno.h>
-#include <fcntl.h>
-#include <pcre2.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "base/fd.h"
 #include "base/memory.h"
-#include "policy/pattern.h"
-#include "tools/ignore.h"
+#include "tools/scan.h"
 #include "tools/tool.h"
+#include "tools/types.h"
 #include "tools/walk.h"
+#include "tools/wildcard.h"
 
 enum {
-        MOST_OF_A_FILE = 32 << 20,
-        FIRST_LOOK = 8 << 10, /* in which a NUL makes a file binary */
-        MOST_OF_A_LINE = 2000,
         MOST_CONTEXT = 100,
         DEFAULT_LIMIT = 250,
         MOST_LIMIT = 100000,
-        MATCH_LIMIT = 5000000, /* steps of PCRE2's for one match */
+        MOST_BYTES = 16 << 20, /* of findings that are kept; the last may go beyond */
+        MOST_SLOW = 3,         /* files in which the pattern takes too long */
 };
 
-enum mode { MODE_FILES, MODE_CONTENT, MODE_COUNT };
-
-static const char *const mode_words[] = { "files_with_matches", "content", "count" };
-
-/* What one file gave. */
-struct block {
-        char *path;
-        struct text text;
-};
+static const char *const mode_words[] = { "files_with_matches", "content", "count" }; /* as in enum scan_mode */
 
 struct hunt {
-        pcre2_code *code;
-        pcre2_match_data *match;
-        pcre2_match_context *context;
-        enum mode mode;
-        bool multiline;
-        const char *glob;
-        const char *top; /* the directory that is searched */
-        size_t before, after, limit;
-        char *buffer;
-        struct block *blocks;
-        size_t block_count, entries, matches;
-        bool cut;        /* there was more than the limit */
-        const char *wrong;
+        struct matcher *matcher;
+        struct scan_options options;
+        struct wildcards names, types;
+        char *top;
+        atomic_bool more;    /* than can be shown: then the last of the findings is where the search ends */
+        atomic_int wrong;    /* -errno of the first that failed */
+        atomic_size_t cut;   /* files that were not searched to their end */
+        atomic_size_t slow;  /* files that were passed over, because the pattern takes too long in them */
+        pthread_mutex_t lock; /* of what follows */
+        struct finding *findings;
+        size_t count, room;
+        size_t lines, bytes; /* of them */
 };
 
-/* --- one file --- */
+/* --- the findings --- */
 
-/* The file in the buffer, and where we are in it. */
-struct scan {
-        struct hunt *h;
-        const char *text;
-        size_t length;
-        size_t line;       /* the number of the line that starts at `counted`, from 1 */
-        size_t counted;
-        size_t shown_to;   /* everything before this was printed */
-        size_t found;
-        struct block block;
-};
-
-static size_t line_start(const struct scan *s, size_t at)
+static void swap(struct finding *a, struct finding *b)
 {
-        const char *p = at ? memrchr(s->text, '\n', at) : NULL;
-        return p ? (size_t)(p - s->text) + 1 : 0;
+        struct finding c = *a;
+        *a = *b;
+        *b = c;
 }
 
-/* Behind its newline, or the end. */
-static size_t line_end(const struct scan *s, size_t at)
+static bool is_later(const struct finding *a, const struct finding *b)
 {
-        const char *p = memchr(s->text + at, '\n', s->length - at);
-        return p ? (size_t)(p - s->text) + 1 : s->length;
+        return strcmp(a->path, b->path) > 0;
 }
 
-static size_t number_of(struct scan *s, size_t start)
+static void sift_up(struct hunt *h)
 {
-        for (const char *p = s->text + s->counted; (p = memchr(p, '\n', (size_t)(s->text + start - p)));) {
-                s->line++;
-                p++;
-                s->counted = (size_t)(p - s->text);
-        }
-        return s->line;
+        for (size_t i = h->count - 1; i && is_later(&h->findings[i], &h->findings[(i - 1) / 2]); i = (i - 1) / 2)
+                swap(&h->findings[i], &h->findings[(i - 1) / 2]);
 }
 
-static void print_line(struct scan *s, size_t start, size_t end, char mark)
+static void sift_down(struct hunt *h)
 {
-        size_t n = end - start - (end > start && s->text[end - 1] == '\n');
-        n -= n && s->text[start + n - 1] == '\r';
-        text_add_visible(&s->block.text, s->block.path, strlen(s->block.path));
-        text_format(&s->block.text, "%c%zu%c", mark, number_of(s, start), mark);
-        (void)tool_add_utf8(&s->block.text, s->text + start, n < MOST_OF_A_LINE ? n : MOST_OF_A_LINE);
-        text_add(&s->block.text, n > MOST_OF_A_LINE ? "…\n" : "\n");
-        s->shown_to = end;
-        s->h->entries++;
-}
-
-/* The lines of a match, with those around them that were not shown yet. */
-static void print_match(struct scan *s, size_t start, size_t end)
-{
-        size_t from = start;
-        for (size_t i = 0; i < s->h->before && from > s->shown_to; i++)
-                from = line_start(s, from - 1);
-        if (from < s->shown_to)
-                from = s->shown_to;
-        if (s->shown_to && from > s->shown_to && (s->h->before || s->h->after))
-                text_add(&s->block.text, "--\n");
-        for (size_t at = from, next; at < end; at = next) {
-                next = line_end(s, at);
-                print_line(s, at, next, at < start ? '-' : ':');
+        for (size_t i = 0, child; (child = 2 * i + 1) < h->count; i = child) {
+                if (child + 1 < h->count && is_later(&h->findings[child + 1], &h->findings[child]))
+                        child++;
+                if (!is_later(&h->findings[child], &h->findings[i]))
+                        return;
+                swap(&h->findings[child], &h->findings[i]);
         }
 }
 
-static void print_after(struct scan *s, size_t to)
+/* Lets go of the last findings, as long as those before them are all that can be shown. */
+static void drop_last(struct hunt *h)
 {
-        for (size_t i = 0, at = s->shown_to, next; i < s->h->after && at && at < to; i++, at = next) {
-                next = line_end(s, at);
-                print_line(s, at, next, '-');
+        while (h->count) {
+                struct finding *last = &h->findings[0];
+                size_t lines = h->lines - last->marks.length, bytes = h->bytes - last->text.length;
+                if (lines < h->options.limit && bytes < MOST_BYTES)
+                        return;
+                h->more = true;
+                h->lines = lines;
+                h->bytes = bytes;
+                finding_done(last);
+                *last = h->findings[--h->count];
+                sift_down(h);
         }
 }
 
-/* The next match from here on: 1 with the lines that it touches, 0 without, -1 when it takes too long. */
-static int next_match(struct scan *s, size_t from, size_t *ret_start, size_t *ret_end)
+/* Takes it over. */
+static void keep(struct hunt *h, struct finding *f)
 {
-        struct hunt *h = s->h;
-        while (from < s->length) {
-                int r = pcre2_match(h->code, (PCRE2_SPTR)s->text, s->length, from, 0, h->match, h->context);
-                if (r == PCRE2_ERROR_NOMATCH)
-                        return 0;
-                if (r < 0)
-                        return -1;
-                const PCRE2_SIZE *place = pcre2_get_ovector_pointer(h->match);
-                size_t start = line_start(s, place[0]), end = line_end(s, place[0]);
-                if (start >= s->length) /* an empty match behind the last newline is no line */
-                        return 0;
-                if (h->multiline && place[1] > end)
-                        end = line_end(s, place[1] - 1);
-                *ret_start = start;
-                *ret_end = end;
-                size_t newline = end - (s->text[end - 1] == '\n');
-                if (h->multiline || place[1] <= newline)
-                        return 1;
-                r = pcre2_match(h->code, (PCRE2_SPTR)s->text + start, newline - start, 0, 0, h->match, h->context);
-                if (r >= 0)
-                        return 1;
-                from = end;
+        (void)pthread_mutex_lock(&h->lock);
+        if (h->count == h->room) {
+                size_t room = h->room ? h->room * 2 : 64;
+                struct finding *larger = realloc(h->findings, room * sizeof *larger);
+                h->findings = larger ? larger : h->findings;
+                h->room = larger ? room : h->room;
         }
-        return 0;
+        if (h->count == h->room) {
+                finding_done(f);
+                h->wrong = -ENOMEM;
+        } else {
+                h->lines += f->marks.length;
+                h->bytes += f->text.length;
+                h->findings[h->count++] = *f;
+                sift_up(h);
+                drop_last(h);
+        }
+        (void)pthread_mutex_unlock(&h->lock);
 }
 
-static void search(struct scan *s)
+/* --- what the walk asks for --- */
+
+static void *hire(void *data, const atomic_bool *stop)
 {
-        struct hunt *h = s->h;
-        size_t start = 0, end = 0;
-        int r;
-        while ((r = next_match(s, end, &start, &end)) == 1) {
-                s->found++;
-                h->matches++;
-                if (h->mode == MODE_FILES)
-                        break;
-                if (h->mode != MODE_CONTENT)
-                        continue;
-                if (h->entries >= h->limit) {
-                        h->cut = true;
-                        break;
-                }
-                print_after(s, start);
-                print_match(s, start, end);
-        }
-        if (r == 0 && h->mode == MODE_CONTENT)
-                print_after(s, s->length);
-        if (r < 0)
-                h->wrong = "the pattern takes too long; make it simpler";
+        const struct hunt *h = data;
+        return scanner_new(&h->options, stop);
 }
 
-static bool add_block(struct hunt *h, struct scan *s)
-{
-        if (h->mode != MODE_CONTENT && h->entries++ >= h->limit) {
-                h->cut = true;
-                return false;
-        }
-        if (h->mode != MODE_CONTENT)
-                text_add_visible(&s->block.text, s->block.path, strlen(s->block.path));
-        if (h->mode == MODE_COUNT)
-                text_format(&s->block.text, ":%zu", s->found);
-        if (h->mode != MODE_CONTENT)
-                text_add(&s->block.text, "\n");
-        struct block *larger = realloc(h->blocks, (h->block_count + 1) * sizeof *larger);
-        if (!larger || s->block.text.failed) {
-                h->wrong = "no memory";
-                h->blocks = larger ? larger : h->blocks;
-                return false;
-        }
-        h->blocks = larger;
-        h->blocks[h->block_count++] = s->block;
-        return true;
-}
-
-/* Takes the path over. */
-static bool search_text(struct hunt *h, size_t length, char *path)
-{
-        struct scan s = { .h = h, .text = h->buffer, .length = length, .line = 1, .block.path = path };
-        if (!path) {
-                h->wrong = "no memory";
-                return false;
-        }
-        bool binary = memchr(s.text, '\0', length < FIRST_LOOK ? length : FIRST_LOOK) != NULL;
-        if (!binary)
-                search(&s);
-        bool kept = s.found && !h->wrong && add_block(h, &s);
-        if (!kept) {
-                text_done(&s.block.text);
-                free(path);
-        }
-        return !h->wrong && !h->cut;
-}
-
-static bool search_file(struct hunt *h, int directory, const char *name, char *path)
-{
-        struct stat st;
-        size_t length = 0;
-        CLEANUP_FD int fd = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-        if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
-                for (ssize_t n; length < MOST_OF_A_FILE && (n = read(fd, h->buffer + length, MOST_OF_A_FILE - length)) > 0;)
-                        length += (size_t)n;
-        if (length)
-                return search_text(h, length, path);
-        free(path);
-        return true;
-}
-
-static bool visit(void *data, int directory, const char *name, const char *path)
+static bool visit(void *data, void *hand, const struct walk_file *file)
 {
         struct hunt *h = data;
-        struct text whole = { 0 };
-        if (h->glob && !glob_matches(h->glob, strchr(h->glob, '/') ? path : name))
+        struct finding f;
+        if (file->is_link || !wildcards_fit(&h->names, file->path, file->name) ||
+            !wildcards_fit(&h->types, file->path, file->name))
                 return true;
-        text_add(&whole, strcmp(h->top, "/") == 0 ? "" : h->top);
-        text_add(&whole, "/");
-        text_add(&whole, path);
-        return search_file(h, directory, name, text_take(&whole));
+        int r = scan_file(hand, file, &f);
+        if (r == 1) {
+                h->cut += f.cut;
+                keep(h, &f);
+        } else if (r == -ETIME && ++h->slow <= MOST_SLOW) {
+                return true;
+        } else if (r < 0 && r != -ECANCELED) {
+                h->wrong = r;
+        }
+        return !h->wrong;
 }
 
-/* --- the tool --- */
-
-static bool compile(struct hunt *h, const json_t *arguments, struct tool_answer *answer)
+/* What is below a directory comes behind its own path with a slash. */
+static bool is_behind(const char *path, bool is_directory, const char *last)
 {
-        int code = 0;
-        PCRE2_SIZE where = 0;
-        const char *pattern = tool_string(arguments, "pattern");
-        uint32_t options = PCRE2_UTF | PCRE2_MATCH_INVALID_UTF | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C |
-                           (tool_flag(arguments, "case_insensitive") ? PCRE2_CASELESS : 0) |
-                           (h->multiline ? PCRE2_DOTALL : 0);
-        h->code = pcre2_compile((PCRE2_SPTR)pattern, PCRE2_ZERO_TERMINATED, options, &code, &where, NULL);
-        if (!h->code) {
-                char why[200] = "";
-                (void)pcre2_get_error_message(code, (PCRE2_UCHAR *)why, sizeof why);
-                tool_fail(answer, "the pattern is wrong at its character %zu: %s", where + 1, why);
+        size_t n = strlen(path);
+        int order = strncmp(path, last, n);
+        return order > 0 || (order == 0 && (is_directory ? (unsigned char)last[n] < '/' : last[n] == '\0'));
+}
+
+static bool skips(void *data, const char *path, bool is_directory)
+{
+        struct hunt *h = data;
+        if (!h->more)
                 return false;
-        }
-        (void)pcre2_jit_compile(h->code, PCRE2_JIT_COMPLETE); /* without it, it is slower */
-        h->match = pcre2_match_data_create_from_pattern(h->code, NULL);
-        h->context = pcre2_match_context_create(NULL);
-        h->buffer = malloc(MOST_OF_A_FILE);
-        if (!h->match || !h->context || !h->buffer) {
-                tool_fail(answer, "no memory");
-                return false;
-        }
-        (void)pcre2_set_match_limit(h->context, MATCH_LIMIT);
-        return true;
+        (void)pthread_mutex_lock(&h->lock);
+        bool skipped = h->count && is_behind(path, is_directory, h->findings[0].path);
+        (void)pthread_mutex_unlock(&h->lock);
+        return skipped;
 }
 
-static int compare_blocks(const void *a, const void *b)
+static void dismiss(void *data, void *hand)
 {
-        const struct block *x = a, *y = b;
-        return strcmp(x->path, y->path);
+        (void)data;
+        scanner_free(hand);
 }
 
-static void print(struct hunt *h, struct tool_answer *answer)
+static void ended(void *data)
 {
-        if (h->block_count)
-                qsort(h->blocks, h->block_count, sizeof *h->blocks, compare_blocks);
-        for (size_t i = 0; i < h->block_count; i++) {
-                bool context = h->mode == MODE_CONTENT && (h->before || h->after);
-                text_add(&answer->text, i && context ? "--\n" : "");
-                text_add_bytes(&answer->text, h->blocks[i].text.data, h->blocks[i].text.length);
-        }
-        if (!h->block_count)
-                text_add(&answer->text, "nothing matches");
-        if (h->cut)
-                text_add(&answer->text, "(there is more; narrow the pattern or raise head_limit)\n");
-        answer->structured = json_pack("{s:I, s:I, s:b}", "files", (json_int_t)h->block_count, "matches", (json_int_t)h->matches,
-                                       "more", h->cut);
+        struct hunt *h = data;
+        for (size_t i = 0; i < h->count; i++)
+                finding_done(&h->findings[i]);
+        free(h->findings);
+        wildcards_done(&h->names);
+        wildcards_done(&h->types);
+        matcher_free(h->matcher);
+        (void)pthread_mutex_destroy(&h->lock);
+        free(h->top);
+        free(h);
 }
+
+static const struct walk_visitor visitor = {
+        .hire = hire, .visit = visit, .skips = skips, .dismiss = dismiss, .ended = ended,
+        .in_order = true, .counts = "files searched",
+};
+
+/* --- the question --- */
 
 static bool take_mode(struct hunt *h, const json_t *arguments, struct tool_answer *answer)
 {
         const char *word = tool_string(arguments, "output_mode");
         for (size_t i = 0; word && i < ARRAY_SIZE(mode_words); i++) {
                 if (strcmp(mode_words[i], word) == 0) {
-                        h->mode = (enum mode)i;
+                        h->options.mode = (enum scan_mode)i;
                         return true;
                 }
         }
@@ -321,57 +204,169 @@ static bool take_mode(struct hunt *h, const json_t *arguments, struct tool_answe
         return !word;
 }
 
-static void look(struct hunt *h, const struct spot *start, bool with_ignored, struct tool_answer *answer)
+static bool take_filters(struct hunt *h, const json_t *arguments, struct tool_answer *answer)
 {
-        struct error e = { 0 };
-        int r = 0;
-        if (S_ISDIR(start->st.st_mode))
-                r = walk_tree(start, with_ignored, visit, h, &e);
-        else
-                (void)search_file(h, start->parent, start->name, strdup(start->path));
-        if (r < 0 || h->wrong)
-                tool_fail(answer, "%s", r < 0 ? e.text : h->wrong);
-        else
-                print(h, answer);
-}
-
-static void run(struct toolbox *box, const json_t *arguments, struct tool_answer *answer)
-{
-        const char *path = tool_string(arguments, "path");
-        size_t around = (size_t)tool_integer(arguments, "context", 0);
-        CLEANUP_SPOT struct spot start = SPOT_NONE;
-        struct hunt h = {
-                .multiline = tool_flag(arguments, "multiline"),
-                .glob = tool_string(arguments, "glob"),
-                .before = (size_t)tool_integer(arguments, "before", (json_int_t)around),
-                .after = (size_t)tool_integer(arguments, "after", (json_int_t)around),
-                .limit = (size_t)tool_integer(arguments, "head_limit", DEFAULT_LIMIT),
-        };
-        if (!toolbox_find(box, path ? path : "", &start, answer) || !take_mode(&h, arguments, answer))
-                return;
-        h.top = start.path;
-        const char *wrong = h.glob ? pattern_check(h.glob) : NULL;
+        const char *glob = tool_string(arguments, "glob"), *type = tool_string(arguments, "type");
+        CLEANUP_TEXT struct text why = { 0 };
+        const char *patterns = type ? types_find(type, &why) : NULL;
+        const char *wrong = glob ? wildcards_read(&h->names, glob) : NULL;
         if (wrong)
                 tool_fail(answer, "glob is wrong: %s", wrong);
-        else if (start.fd < 0)
-                tool_fail(answer, "no such file or directory: %s", start.path);
-        else if (compile(&h, arguments, answer))
-                look(&h, &start, tool_flag(arguments, "ignored"), answer);
-        for (size_t i = 0; i < h.block_count; i++) {
-                text_done(&h.blocks[i].text);
-                free(h.blocks[i].path);
+        else if (type && !patterns)
+                tool_fail(answer, "%s", why.data ? why.data : "no memory");
+        else if (type && (wrong = wildcards_read(&h->types, patterns)))
+                tool_fail(answer, "%s", wrong);
+        else
+                return true;
+        return false;
+}
+
+static bool take_pattern(struct hunt *h, const json_t *arguments, struct tool_answer *answer)
+{
+        char why[300];
+        struct matcher_options o = { tool_flag(arguments, "case_insensitive"), h->options.multiline };
+        h->matcher = matcher_new(tool_string(arguments, "pattern"), o, why, sizeof why);
+        h->options.matcher = h->matcher;
+        if (!h->matcher)
+                tool_fail(answer, "%s", why);
+        return h->matcher;
+}
+
+/* The directory that the paths begin in: of one file, the one that it is in. */
+static bool take_top(struct hunt *h, const struct spot *from, struct tool_answer *answer)
+{
+        if (from->fd < 0) {
+                tool_fail(answer, "no such file or directory: %s", from->path);
+                return false;
         }
-        free(h.blocks);
-        free(h.buffer);
-        pcre2_match_context_free(h.context);
-        pcre2_match_data_free(h.match);
-        pcre2_code_free(h.code);
+        const char *slash = strrchr(from->path, '/');
+        bool is_directory = S_ISDIR(from->st.st_mode);
+        h->top = is_directory ? strdup(from->path) : strndup(from->path, (size_t)(slash - from->path));
+        h->options.top = h->top;
+        if (!h->top)
+                tool_fail(answer, "no memory");
+        else if (!is_directory && !S_ISREG(from->st.st_mode))
+                tool_fail(answer, "%s is %s and cannot be searched", from->path, tool_kind_of(from->st.st_mode));
+        else
+                return true;
+        return false;
+}
+
+static struct job *start(struct toolbox *box, const json_t *arguments, struct tool_answer *answer)
+{
+        const char *path = tool_string(arguments, "path");
+        json_int_t around = tool_integer(arguments, "context", 0);
+        CLEANUP_SPOT struct spot from = SPOT_NONE;
+        struct error e = { 0 };
+        const struct workspace *workspace = toolbox_find(box, path ? path : "", &from, answer);
+        struct hunt *h = workspace ? calloc(1, sizeof *h) : NULL;
+        if (!h) {
+                if (workspace)
+                        tool_fail(answer, "no memory");
+                return NULL;
+        }
+        (void)pthread_mutex_init(&h->lock, NULL);
+        h->options = (struct scan_options){
+                .multiline = tool_flag(arguments, "multiline"),
+                .before = (size_t)tool_integer(arguments, "before", around),
+                .after = (size_t)tool_integer(arguments, "after", around),
+                .limit = (size_t)tool_integer(arguments, "head_limit", DEFAULT_LIMIT),
+        };
+        if (!take_mode(h, arguments, answer) || !take_top(h, &from, answer) || !take_filters(h, arguments, answer) ||
+            !take_pattern(h, arguments, answer)) {
+                ended(h);
+                return NULL;
+        }
+        struct walk_start where = { workspace, &from, tool_flag(arguments, "ignored") };
+        struct job *j = walk_new(&where, &visitor, h, &e);
+        if (!j)
+                tool_fail(answer, "%s", e.text);
+        return j;
+}
+
+/* --- the answer --- */
+
+static int compare_findings(const void *a, const void *b)
+{
+        const struct finding *x = a, *y = b;
+        return strcmp(x->path, y->path);
+}
+
+static bool is_separator(const char *line, const char *end)
+{
+        return end - line >= 3 && memcmp(line, "--\n", 3) == 0;
+}
+
+/* The first lines of a finding, no more than `most`. Returns how many matches they are. */
+static size_t add_lines(struct text *out, const struct finding *f, size_t most)
+{
+        const char *line = f->text.data, *end = line + f->text.length;
+        size_t matches = 0, lines = f->marks.length < most ? f->marks.length : most;
+        if (lines == f->marks.length && !f->more)
+                matches = f->matches;
+        else
+                for (size_t i = 0; i < lines; i++)
+                        matches += f->marks.data[i] == MARK_MATCH;
+        for (size_t i = 0; i < lines; i++) {
+                line += is_separator(line, end) ? 3 : 0;
+                line = (const char *)memchr(line, '\n', (size_t)(end - line)) + 1;
+        }
+        text_add_bytes(out, f->text.data, (size_t)(line - f->text.data));
+        return matches;
+}
+
+static void add_notes(const struct job *j, bool more, struct text *out)
+{
+        const struct hunt *h = walk_data(j);
+        const struct {
+                size_t count;
+                const char *what;
+        } notes[] = {
+                { h->cut, "large files were searched only in their first 16 MiB" },
+                { h->slow, "files were passed over: the pattern takes too long in them" },
+                { walk_unreadable(j), "directories could not be read" },
+        };
+        if (more)
+                text_add(out, "(there is more; narrow the pattern or raise head_limit)\n");
+        for (size_t i = 0; i < ARRAY_SIZE(notes); i++)
+                if (notes[i].count)
+                        text_format(out, "%s(%zu %s)\n", h->count ? "" : "\n", notes[i].count, notes[i].what);
+}
+
+static void finish(struct job *j, struct tool_answer *answer)
+{
+        struct hunt *h = walk_data(j);
+        size_t left = h->options.limit, matches = 0;
+        bool more = h->more, separated = h->options.mode == SCAN_CONTENT && (h->options.before || h->options.after);
+        if (walk_failed(j) || h->wrong == -ENOMEM) {
+                tool_fail(answer, "no memory");
+                return;
+        }
+        if (h->wrong || (h->slow && !h->count)) {
+                tool_fail(answer, "the pattern takes too long; make it simpler");
+                return;
+        }
+        if (h->count)
+                qsort(h->findings, h->count, sizeof *h->findings, compare_findings);
+        for (size_t i = 0; i < h->count; i++) {
+                const struct finding *f = &h->findings[i];
+                text_add(&answer->text, i && separated ? "--\n" : "");
+                matches += add_lines(&answer->text, f, left);
+                more |= f->more || f->marks.length > left;
+                left -= f->marks.length < left ? f->marks.length : left;
+        }
+        if (!h->count)
+                text_add(&answer->text, "nothing matches");
+        add_notes(j, more, &answer->text);
+        answer->structured = json_pack("{s:I, s:I, s:b}", "files", (json_int_t)h->count, "matches", (json_int_t)matches, "more",
+                                       more);
 }
 
 static const struct tool_field parameters[] = {
         { "pattern", TOOL_STRING, true, "A Perl-compatible regular expression.", 0, 0 },
         { "path", TOOL_STRING, false, "A file or a directory; the workspace if it is left out.", 0, 0 },
-        { "glob", TOOL_STRING, false, "Only files with such names, as in *.c or src/**/*.h.", 0, 0 },
+        { "glob", TOOL_STRING, false, "Only files with such names, as in *.c, *.{c,h} or src/**/*.h.", 0, 0 },
+        { "type", TOOL_STRING, false, "Only files of this kind: c, cpp, py, js, ts, rust, go, java, md, json, yaml, sh, …", 0, 0 },
         { "output_mode", TOOL_STRING, false, "files_with_matches (if it is left out), content, or count.", 0, 0 },
         { "case_insensitive", TOOL_BOOLEAN, false, "Take upper and lower case for the same.", 0, 0 },
         { "multiline", TOOL_BOOLEAN, false, "Let a match go over several lines, and . match a newline.", 0, 0 },
@@ -383,8 +378,8 @@ static const struct tool_field parameters[] = {
 };
 
 static const struct tool_field results[] = {
-        { "files", TOOL_INTEGER, true, "In how many files something was found.", 0, 0 },
-        { "matches", TOOL_INTEGER, true, "How many matches were counted; one for each file with files_with_matches.", 0, 0 },
+        { "files", TOOL_INTEGER, true, "In how many files something was found, of those that are shown.", 0, 0 },
+        { "matches", TOOL_INTEGER, true, "How many matches were counted in them; one for each file with files_with_matches.", 0, 0 },
         { "more", TOOL_BOOLEAN, true, "Whether there was more than was asked for.", 0, 0 },
 };
 
@@ -392,12 +387,13 @@ const struct tool tool_grep = {
         .name = "Grep",
         .title = "Search in files",
         .help = "Searches files for a regular expression: which files, which lines, or how many. Binary files are passed over, and "
-                "links to directories are not followed.",
+                "links are not followed. What is shown is in the order of the paths.",
         .reads_only = true,
         .idempotent = true,
         .parameters = parameters,
         .parameter_count = ARRAY_SIZE(parameters),
         .results = results,
         .result_count = ARRAY_SIZE(results),
-        .run = run,
+        .start = start,
+        .finish = finish,
 };

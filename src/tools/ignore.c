@@ -1,14 +1,14 @@
 /*
  * .gitignore, as gitignore(5) has it: of the rules of a directory and of those around it the last that matches decides, the
- * deepest directory first. Most rules are a plain name or an ending, which need no matching of patterns.
+ * deepest directory first. A directory's rules come from .git/info/exclude, its .gitignore, and its .ignore, which means
+ * the same to searches and nothing to git.
  *
  * What an attacker controls: the files. One that is larger than the bound is read up to it.
  */
 #include "tools/ignore.h"
 
 #include <fcntl.h>
-#include <limits.h>
-#include <stdio.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -17,35 +17,41 @@
 #include "base/fd.h"
 #include "base/memory.h"
 #include "policy/pattern.h"
+#include "tools/wildcard.h"
 
-enum { MOST_BYTES = 256 << 10 };
+enum { MOST_BYTES = 256 << 10, MOST_MEMORY = 8 << 20 };
 
-enum rule_kind { RULE_NAME, RULE_ENDING, RULE_ANYWHERE, RULE_ANCHORED };
+/* In the order of the bits. */
+static const struct {
+        const char *seen; /* the entry of the directory that tells of it */
+        const char *path;
+} sources[] = {
+        { ".git", ".git/info/exclude" },
+        { ".gitignore", ".gitignore" },
+        { ".ignore", ".ignore" },
+};
 
 struct rule {
-        enum rule_kind kind;
-        const char *text; /* RULE_ENDING: behind its star */
+        struct wildcard pattern;
         bool keeps;       /* "!": what it matches is not left out */
         bool directories; /* only those */
 };
 
 struct ignore {
         struct ignore *around;
+        atomic_uint holders;
         struct arena *arena;
         struct rule *rules;
         size_t count;
         size_t prefix; /* how much of a path is the directory's own, with its slash */
 };
 
-/* By the matcher of policies, which knows absolute paths. There ** at the end is also what stands before it; here
-   only what lies below that. */
-bool glob_matches(const char *pattern, const char *path)
+unsigned ignore_file(const char *name)
 {
-        char absolute[2][PATH_MAX];
-        size_t length = strlen(pattern);
-        bool below = length >= 3 && strcmp(pattern + length - 3, "/**") == 0;
-        return (size_t)snprintf(absolute[0], PATH_MAX, "/%s%s", pattern, below ? "/*" : "") < PATH_MAX &&
-               (size_t)snprintf(absolute[1], PATH_MAX, "/%s", path) < PATH_MAX && pattern_match(absolute[0], absolute[1]);
+        for (size_t i = 0; *name == '.' && i < ARRAY_SIZE(sources); i++)
+                if (strcmp(name, sources[i].seen) == 0)
+                        return 1U << i;
+        return 0;
 }
 
 static void add_rule(struct ignore *i, char *line)
@@ -65,26 +71,17 @@ static void add_rule(struct ignore *i, char *line)
         }
         if (!length || pattern_check(line)) /* what is not well-formed matches nothing */
                 return;
-        bool anchored = strchr(line, '/') != NULL, plain = line[strcspn(line, "*?[\\")] == '\0';
-        rule.text = line + (*line == '/');
-        if (anchored)
-                rule.kind = RULE_ANCHORED;
-        else if (plain)
-                rule.kind = RULE_NAME;
-        else if (line[0] == '*' && !line[1 + strcspn(line + 1, "*?[\\")])
-                rule.kind = RULE_ENDING, rule.text = line + 1;
-        else
-                rule.kind = RULE_ANYWHERE;
+        rule.pattern = wildcard_prepare(line + (*line == '/'), strchr(line, '/') != NULL);
         struct rule *slot = arena_array_add(i->arena, &i->rules, &i->count, sizeof *slot);
         if (slot)
                 *slot = rule;
 }
 
-static void read_rules(struct ignore *i, int fd)
+static void read_rules(struct ignore *i, int fd, size_t size)
 {
-        char *text = arena_alloc(i->arena, MOST_BYTES + 1);
-        size_t length = 0;
-        for (ssize_t n; text && length < MOST_BYTES && (n = read(fd, text + length, MOST_BYTES - length)) > 0;)
+        size_t most = size < MOST_BYTES ? size : MOST_BYTES, length = 0;
+        char *text = arena_alloc(i->arena, most + 1);
+        for (ssize_t n; text && length < most && (n = read(fd, text + length, most - length)) > 0;)
                 length += (size_t)n;
         if (!text)
                 return;
@@ -100,57 +97,68 @@ static void read_rules(struct ignore *i, int fd)
         }
 }
 
-struct ignore *ignore_enter(struct ignore *around, int directory, const char *path)
+static struct ignore *make(struct ignore *around, const char *path)
 {
-        struct stat st;
-        CLEANUP_FD int fd = openat(directory, ".gitignore", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-        if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || !st.st_size)
-                return around;
         struct ignore *i = calloc(1, sizeof *i);
-        if (i)
-                i->arena = arena_new((size_t)8 << 20);
-        if (!i || !i->arena) {
+        if (!i || !(i->arena = arena_new(MOST_MEMORY))) {
                 free(i);
-                return around;
+                return NULL;
         }
-        i->around = around;
+        i->around = ignore_hold(around);
+        i->holders = 1;
         i->prefix = *path ? strlen(path) + 1 : 0;
-        read_rules(i, fd);
         return i;
 }
 
-void ignore_leave(struct ignore *i, struct ignore *around)
+/* Without openat2 only what lies in the directory itself: no part of the way may be a link. */
+static int open_source(int directory, const char *path)
 {
-        if (i == around)
-                return;
-        arena_free(i->arena);
-        free(i);
+        int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+        return strchr(path, '/') ? fd_open_straight(directory, path, flags, 0) : openat(directory, path, flags);
 }
 
-static bool rule_matches(const struct rule *r, const char *path, const char *name, bool is_directory)
+struct ignore *ignore_enter(struct ignore *around, int directory, const char *path, unsigned files)
 {
-        if (r->directories && !is_directory)
-                return false;
-        size_t length = strlen(name), end = strlen(r->text);
-        switch (r->kind) {
-        case RULE_NAME:
-                return strcmp(r->text, name) == 0;
-        case RULE_ENDING:
-                return length >= end && memcmp(name + length - end, r->text, end) == 0;
-        case RULE_ANYWHERE:
-                return glob_matches(r->text, name);
-        case RULE_ANCHORED:
-                return glob_matches(r->text, path);
+        struct ignore *i = NULL;
+        for (size_t n = 0; files && n < ARRAY_SIZE(sources); n++) {
+                struct stat st;
+                if (!(files & 1U << n))
+                        continue;
+                CLEANUP_FD int fd = open_source(directory, sources[n].path);
+                if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size <= 0)
+                        continue;
+                if (!i && !(i = make(around, path)))
+                        break;
+                read_rules(i, fd, (size_t)st.st_size);
         }
-        return false;
+        return i ? i : ignore_hold(around);
+}
+
+struct ignore *ignore_hold(struct ignore *i)
+{
+        if (i)
+                i->holders++;
+        return i;
+}
+
+void ignore_drop(struct ignore *i)
+{
+        while (i && --i->holders == 0) {
+                struct ignore *around = i->around;
+                arena_free(i->arena);
+                free(i);
+                i = around;
+        }
 }
 
 bool ignore_matches(const struct ignore *i, const char *path, bool is_directory)
 {
         const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
         for (; i; i = i->around)
-                for (size_t n = i->count; n-- > 0;)
-                        if (rule_matches(&i->rules[n], path + i->prefix, name, is_directory))
-                                return !i->rules[n].keeps;
+                for (size_t n = i->count; n-- > 0;) {
+                        const struct rule *r = &i->rules[n];
+                        if ((is_directory || !r->directories) && wildcard_fits(&r->pattern, path + i->prefix, name))
+                                return !r->keeps;
+                }
         return false;
 }

@@ -4,20 +4,26 @@
 
 #include <stdbool.h>
 
-/* The rules of one directory; those of the directories around it come after them. */
+/* The rules of one directory; those of the directories around it come after them. Many may hold it, on several threads. */
 struct ignore;
 
+/* The files that rules come from, as a set of bits; of two rules in one directory that of the later file decides. */
+enum { IGNORE_EXCLUDE = 1, IGNORE_GIT = 2, IGNORE_OWN = 4, IGNORE_ALL = 7 };
+
+/* Which of them an entry of a directory with this name is or leads to; 0: none. */
+unsigned ignore_file(const char *name);
+
 /*
- * Reads the .gitignore of a directory, if there is one, beneath the rules of `around` (NULL: none). `path` is the directory's
- * own, from the start of the search on, "" there. Returns `around` itself when there is nothing to add, or no memory.
+ * Reads those `files` of a directory, beneath the rules of `around` (NULL: none). `path` is the directory's own, from where
+ * the paths begin that ignore_matches() gets; "" there. The caller holds what is returned: `around` itself when there
+ * is nothing to add, or no memory.
  */
-struct ignore *ignore_enter(struct ignore *around, int directory, const char *path);
-void ignore_leave(struct ignore *i, struct ignore *around);
+struct ignore *ignore_enter(struct ignore *around, int directory, const char *path, unsigned files);
+
+struct ignore *ignore_hold(struct ignore *i);
+void ignore_drop(struct ignore *i);
 
 /* `path` as above. */
 bool ignore_matches(const struct ignore *i, const char *path, bool is_directory);
-
-/* Does a pattern as policy/pattern.h has it match this path? Both without a slash in front. */
-bool glob_matches(const char *pattern, const char *path);
 
 #endif

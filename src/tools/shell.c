@@ -61,6 +61,43 @@ static int spawn(const char *command, const char *directory, char *const *enviro
         return -r;
 }
 
+/* --- as a job --- */
+
+static nfds_t poll_for(const struct job *j, struct pollfd ret[JOB_FDS])
+{
+        const struct shell *s = shell_of(j);
+        ret[0] = (struct pollfd){ .fd = s->output, .events = POLLIN };
+        ret[1] = (struct pollfd){ .fd = s->pidfd, .events = POLLIN };
+        return s->ended ? 0 : 2;
+}
+
+static int64_t deadline(const struct job *j)
+{
+        const struct shell *s = shell_of(j);
+        return s->ended || s->timed_out ? INT64_MAX : s->deadline; /* one that was killed ends when it can */
+}
+
+static bool step(struct job *j)
+{
+        return shell_step(shell_of(j));
+}
+
+static uint64_t progress(const struct job *j, struct text *message)
+{
+        const struct shell *s = shell_of(j);
+        text_format(message, "%llu bytes of output", (unsigned long long)s->bytes);
+        return (uint64_t)(clock_ms() - s->began); /* one that is silent gets on too */
+}
+
+static void end(struct job *j)
+{
+        shell_free(shell_of(j));
+}
+
+static const struct job_kind shell_kind = { poll_for, deadline, step, progress, end };
+
+/* --- running it --- */
+
 struct shell *shell_start(const char *command, const char *directory, char *const *environment, int64_t timeout_ms,
                           struct error *e)
 {
@@ -74,6 +111,7 @@ struct shell *shell_start(const char *command, const char *directory, char *cons
                 return NULL;
         }
         CLEANUP_FD int theirs = ends[1];
+        s->job.kind = &shell_kind;
         s->output = ends[0];
         s->pidfd = -1;
         s->began = clock_ms();
@@ -107,12 +145,6 @@ void shell_free(struct shell *s)
         text_done(&s->head);
         free(s->tail);
         free(s);
-}
-
-void shell_poll(const struct shell *s, struct pollfd ret[SHELL_FDS])
-{
-        ret[0] = (struct pollfd){ .fd = s->output, .events = POLLIN };
-        ret[1] = (struct pollfd){ .fd = s->pidfd, .events = POLLIN };
 }
 
 static void keep(struct shell *s, const char *bytes, size_t length)

@@ -2,17 +2,18 @@
 #ifndef RINGWALL_TOOLS_SHELL_H
 #define RINGWALL_TOOLS_SHELL_H
 
-#include <poll.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 #include "base/error.h"
 #include "base/text.h"
+#include "tools/job.h"
 
-enum { SHELL_HEAD = 50 << 10, SHELL_TAIL = 50 << 10, SHELL_FDS = 2 };
+enum { SHELL_HEAD = 50 << 10, SHELL_TAIL = 50 << 10 };
 
 struct shell {
+        struct job job;
         pid_t pid;
         int pidfd;           /* readable when it has ended */
         int output;          /* of both streams, in their order */
@@ -31,10 +32,14 @@ struct shell {
 struct shell *shell_start(const char *command, const char *directory, char *const *environment, int64_t timeout_ms,
                           struct error *e);
 
+/* The command that this job is. */
+static inline struct shell *shell_of(const struct job *j)
+{
+        return (struct shell *)(uintptr_t)j; /* its first member */
+}
+
 /* Kills whatever of it still runs, if it has not ended by itself. */
 void shell_free(struct shell *s);
-
-void shell_poll(const struct shell *s, struct pollfd ret[SHELL_FDS]);
 
 /* Reads what came, notices its end, ends it when its time is up. True when all is over. */
 bool shell_step(struct shell *s);

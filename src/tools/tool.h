@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "path/tracker.h"
 #include "path/workspace.h"
+#include "tools/job.h"
 
 struct shell;
 
@@ -56,8 +57,8 @@ struct tool {
         /* Either it answers at once, */
         void (*run)(struct toolbox *box, const json_t *arguments, struct tool_answer *answer);
         /* or it starts something that takes its time, and answers when that has ended. NULL: the answer says why not. */
-        struct shell *(*start)(struct toolbox *box, const json_t *arguments, struct tool_answer *answer);
-        void (*finish)(const struct shell *s, struct tool_answer *answer);
+        struct job *(*start)(struct toolbox *box, const json_t *arguments, struct tool_answer *answer);
+        void (*finish)(struct job *j, struct tool_answer *answer);
 };
 
 extern const struct tool tool_read, tool_write, tool_edit, tool_glob, tool_grep, tool_bash, tool_bash_output,
@@ -74,8 +75,8 @@ json_t *tool_describe(const struct tool *t);
  * Checks the arguments against the table and runs it. Returns NULL when the answer is there, else what has to end first:
  * then toolbox_finish(). The answer is the caller's to end with tool_answer_done().
  */
-struct shell *toolbox_call(struct toolbox *box, const struct tool *t, const json_t *arguments, struct tool_answer *answer);
-void toolbox_finish(const struct tool *t, const struct shell *s, struct tool_answer *answer);
+struct job *toolbox_call(struct toolbox *box, const struct tool *t, const json_t *arguments, struct tool_answer *answer);
+void toolbox_finish(const struct tool *t, struct job *j, struct tool_answer *answer);
 void tool_answer_done(struct tool_answer *answer);
 
 /* --- for the tools themselves --- */
@@ -90,8 +91,8 @@ const char *tool_string(const json_t *arguments, const char *name);
 json_int_t tool_integer(const json_t *arguments, const char *name, json_int_t fallback);
 bool tool_flag(const json_t *arguments, const char *name);
 
-/* Finds a path in one of the workspaces; false when the answer says why not. */
-bool toolbox_find(const struct toolbox *box, const char *path, struct spot *ret, struct tool_answer *answer);
+/* Finds a path in one of the workspaces, and says which; NULL when the answer says why not. */
+const struct workspace *toolbox_find(const struct toolbox *box, const char *path, struct spot *ret, struct tool_answer *answer);
 
 /* Whether a file may be overwritten: it was read, and is as it was then. False when the answer says why not. */
 bool toolbox_may_change(const struct toolbox *box, const struct spot *s, const char *verb, struct tool_answer *answer);

@@ -151,9 +151,9 @@ static void complete(const struct tool *t, struct tool_answer *answer)
                 tool_fail(answer, "%s ran out of memory", t->name);
 }
 
-struct shell *toolbox_call(struct toolbox *box, const struct tool *t, const json_t *arguments, struct tool_answer *answer)
+struct job *toolbox_call(struct toolbox *box, const struct tool *t, const json_t *arguments, struct tool_answer *answer)
 {
-        struct shell *started = NULL;
+        struct job *started = NULL;
         *answer = (struct tool_answer){ 0 };
         if (!json_is_object(arguments))
                 tool_fail(answer, "%s needs its arguments as an object", t->name);
@@ -166,10 +166,10 @@ struct shell *toolbox_call(struct toolbox *box, const struct tool *t, const json
         return started;
 }
 
-void toolbox_finish(const struct tool *t, const struct shell *s, struct tool_answer *answer)
+void toolbox_finish(const struct tool *t, struct job *j, struct tool_answer *answer)
 {
         *answer = (struct tool_answer){ 0 };
-        t->finish(s, answer);
+        t->finish(j, answer);
         complete(t, answer);
 }
 
@@ -207,20 +207,20 @@ bool tool_flag(const json_t *arguments, const char *name)
         return json_is_true(json_object_get(arguments, name));
 }
 
-bool toolbox_find(const struct toolbox *box, const char *path, struct spot *ret, struct tool_answer *answer)
+const struct workspace *toolbox_find(const struct toolbox *box, const char *path, struct spot *ret, struct tool_answer *answer)
 {
         struct error first = { 0 }, e = { 0 };
         for (size_t i = 0; i < box->workspace_count; i++) {
                 e = (struct error){ 0 };
                 if (workspace_find(box->workspaces[i], path, ret, &e) == 0)
-                        return true;
+                        return box->workspaces[i];
                 if (i == 0 || first.code == EXDEV)
                         first = e;
                 if (e.code != EXDEV || *path != '/')
                         break; /* it is this workspace's */
         }
         tool_fail(answer, "%s", first.text);
-        return false;
+        return NULL;
 }
 
 bool toolbox_may_change(const struct toolbox *box, const struct spot *s, const char *verb, struct tool_answer *answer)

@@ -17,9 +17,13 @@
 
 #include "base/fd.h"
 #include "base/memory.h"
+#include "tools/fragment.h"
 #include "tools/ignore.h"
+#include "tools/scan.h"
 #include "tools/shell.h"
 #include "tools/tool.h"
+#include "tools/walk.h"
+#include "tools/wildcard.h"
 
 static struct toolbox box;
 static char root[PATH_MAX];
@@ -78,6 +82,17 @@ static void check_content(const char *name, const char *expected)
         assert_memory_equal(data, expected, length);
 }
 
+/* To its end, as the worker does it. */
+static void run_job(struct job *j)
+{
+        while (!j->kind->step(j)) {
+                struct pollfd events[JOB_FDS];
+                nfds_t count = j->kind->poll(j, events);
+                assert_in_range(count, 1, JOB_FDS);
+                assert_true(poll(events, count, j->kind->deadline(j) == 0 ? 0 : 50) >= 0);
+        }
+}
+
 /* Calls a tool with arguments as JSON with ' for ". The answer lives until the next call. */
 static const char *call(const char *tool, const char *arguments, bool *ret_error)
 {
@@ -90,7 +105,12 @@ static const char *call(const char *tool, const char *arguments, bool *ret_error
                 *p = '"';
         json_t *parsed = json_loads(copy, 0, NULL);
         assert_non_null(parsed);
-        assert_null(toolbox_call(&box, tool_find(tool), parsed, &answer));
+        struct job *job = toolbox_call(&box, tool_find(tool), parsed, &answer);
+        if (job) {
+                run_job(job);
+                toolbox_finish(tool_find(tool), job, &answer);
+                job_free(job);
+        }
         json_decref(parsed);
         free(copy);
         *ret_error = answer.is_error;
@@ -369,8 +389,237 @@ static void test_grep_has_bounds(void **state)
         assert_false(error);
         assert_in_range(strlen(text), 2000, 2200);
         BAD("Grep", "{'pattern': '(a|aa)+[^a]'}", "the pattern takes too long; make it simpler");
+        put("other", "aab\n");
+        GOOD("Grep", "{'pattern': '(a|aa)+[^a]'}", /* one file does not spoil the others */
+             "$/other\n(1 files were passed over: the pattern takes too long in them)\n");
         put_bytes("odd", "caf\xe9 x\n", 7);
         GOOD("Grep", "{'pattern': 'x', 'output_mode': 'content', 'path': 'odd'}", "$/odd:1:caf\xef\xbf\xbd x\n");
+}
+
+static void test_rules_from_around_and_from_other_files(void **state)
+{
+        (void)state;
+        assert_int_equal(mkdir("src", 0755) | mkdir("src/deep", 0755) | mkdir(".git", 0755) | mkdir(".git/info", 0755), 0);
+        static const char *const names[] = { "src/a.o", "src/deep/b.o", "src/deep/c.c", "src/deep/d.local", "src/deep/e.own",
+                                             "src/deep/back.o" };
+        for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+                put_at(names[i], "x\n", 100 + (time_t)i);
+        put_at(".gitignore", "*.o\n/src/deep/c.*\n", 1);
+        put_at(".git/info/exclude", "*.local\n", 1);
+        put_at("src/.ignore", "*.own\n!back.o\n", 1);
+        GOOD("Glob", "{'pattern': '[!.]*'}", "$/src/deep/back.o\n");
+        GOOD("Glob", "{'pattern': '[!.]*', 'path': 'src/deep'}", "$/src/deep/back.o\n");
+        GOOD("Grep", "{'pattern': 'x', 'path': 'src/deep'}", "$/src/deep/back.o\n");
+        GOOD("Grep", "{'pattern': 'x', 'path': 'src/a.o'}", "$/src/a.o\n"); /* what was named is wanted */
+        put_at("src/.ignore", "", 1);
+        GOOD("Glob", "{'pattern': '[!.]*', 'path': 'src'}", "$/src/deep/e.own\n");
+}
+
+static void test_filters_by_names_and_types(void **state)
+{
+        (void)state;
+        assert_int_equal(mkdir("d", 0755), 0);
+        static const char *const names[] = { "a.c", "b.h", "c.py", "d/e.c", "d/Makefile", "d/{x}", "d/t.tsx" };
+        for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+                put_at(names[i], "x\n", 100 - (time_t)i);
+        GOOD("Grep", "{'pattern': 'x', 'type': 'c'}", "$/a.c\n$/b.h\n$/d/e.c\n");
+        GOOD("Grep", "{'pattern': 'x', 'type': 'c', 'glob': 'd/*'}", "$/d/e.c\n");
+        GOOD("Grep", "{'pattern': 'x', 'type': 'make'}", "$/d/Makefile\n");
+        GOOD("Grep", "{'pattern': 'x', 'glob': '*.{py,ts{,x}}'}", "nothing matches"); /* braces do not nest */
+        GOOD("Grep", "{'pattern': 'x', 'glob': '*.{py,tsx}'}", "$/c.py\n$/d/t.tsx\n");
+        GOOD("Glob", "{'pattern': '{*.c,d/*.tsx}'}", "$/a.c\n$/d/e.c\n$/d/t.tsx\n");
+        GOOD("Glob", "{'pattern': 'd/**/*.{c,tsx}'}", "$/d/e.c\n$/d/t.tsx\n");
+        GOOD("Glob", "{'pattern': '**/Make*'}", "$/d/Makefile\n");
+        BAD("Grep", "{'pattern': 'x', 'type': 'pyton'}",
+            "there is no type 'pyton'; did you mean python? Known with this letter: pascal, perl, php, protobuf, ps, py, python");
+        BAD("Grep", "{'pattern': 'x', 'glob': '[a'}", "glob is wrong: a '[' is not closed; write \\[ for the character itself");
+        BAD("Glob", "{'pattern': '{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}'}",
+            "the pattern is wrong: its braces stand for too many patterns");
+}
+
+static void test_fragments_of_patterns(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *pattern, *fragment, *caseless; /* NULL: none */
+        } rows[] = {
+                { "plain", NULL, NULL },             { "\\b[a-z]+_[0-9]{3}\\b", "_[0-9]{3}", "_[0-9]{3}" },
+                { "[A-Z][a-z]+ing", "ing", "ing" }, { "\\w+_init\\s*\\(", "_init", "_init" },
+                { "a?bc", "bc", "bc" },             { "x*(foo|bar)baz", "baz", "baz" },
+                { ".foo|bar", NULL, NULL },         { ".(?i)foo", NULL, NULL },
+                { ".(?:a(b)c)de", "de", "de" },     { ".fo+bar", "bar", "bar" },
+                { ".ab{0,2}cd", "cd", "cd" },       { "\\d\\Qa.b\\E", NULL, NULL },
+                { ".\\.\\*x", "\\.\\*x", "\\.\\*x" }, { "[]a]bcd", "bcd", "bcd" },
+                { "[[:alpha:]]bcd", NULL, NULL },   { "(*UTF)abc", NULL, NULL },
+                { ".\xc3\xa9t", "\xc3\xa9t", "t" }, { "^kernel$", "kernel", "ernel" },
+                { "(?=foo)bar", "bar", "bar" },     { ".a{2}b", "a{2}b", "a{2}b" },
+                { "a.literal", "literal", "literal" }, { "((?x)a#)b(\n)c", NULL, NULL },
+                { ".a[bc]d", "a[bc]", "a[bc]" },    { "(a[)]b)c", "c", "c" },
+                { ".\\x41bc", NULL, NULL },         { "(a(*ACCEPT)b)c", NULL, NULL },
+        };
+        for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+                for (int caseless = 0; caseless < 2; caseless++) {
+                        size_t start = 0, length = 0;
+                        const char *expected = caseless ? rows[i].caseless : rows[i].fragment;
+                        bool found = fragment_find(rows[i].pattern, caseless, &start, &length);
+                        if (found != (expected != NULL) ||
+                            (found && (strlen(expected) != length || memcmp(rows[i].pattern + start, expected, length) != 0)))
+                                fail_msg("%s: %.*s", rows[i].pattern, found ? (int)length : 0, rows[i].pattern + start);
+                }
+        }
+}
+
+static unsigned random_below(unsigned bound)
+{
+        static uint64_t state = 42;
+        state = state * 6364136223846793005U + 1442695040888963407U;
+        return (unsigned)(state >> 33) % bound;
+}
+
+static void add_random(struct text *out, const char *const *pieces, size_t count, unsigned most)
+{
+        for (unsigned i = 0, n = 1 + random_below(most); i < n; i++)
+                text_add(out, pieces[random_below((unsigned)count)]);
+}
+
+static size_t count_lines(const struct matcher *r, const char *text, size_t length, bool one_by_one)
+{
+        static const atomic_bool stop;
+        struct matcher_hand *h = matcher_hand_new(r, &stop);
+        size_t count = 0, start = 0, end = 0;
+        for (size_t at = 0, next = length; at < length; at = next) {
+                next = one_by_one ? (size_t)((const char *)memchr(text + at, '\n', length - at) - text) + 1 : length;
+                matcher_begin(h, text + at, next - at, 0);
+                while (matcher_next(h, &start, &end) == 1)
+                        count += at + end;
+        }
+        matcher_hand_free(h);
+        return count;
+}
+
+/* Whatever is looked for first, what is found is what a search line by line finds. */
+static void test_the_quick_way_finds_what_the_slow_one_does(void **state)
+{
+        (void)state;
+        static const char *const pieces[] = { "a", "b", "_", "k", "[ab]", "[^a]", "\\w", ".", "a+", "b*", "k?", "_{2}", "(a|b_)",
+                                              "(?:ab)?", "^", "$", "\\b", "|", "\\s", "\xc3\xa9", "(?=b)", "(?!k)", "[a-k]{1,2}" };
+        static const char *const words[] = { "a", "b", "_", "k", "K", "ab", "\n", " ", "\xc3\xa9", "\xe9", "\xe2\x84\xaa", "B_" };
+        for (int i = 0; i < 3000; i++) {
+                CLEANUP_TEXT struct text pattern = { 0 }, text = { 0 };
+                char why[200];
+                add_random(&pattern, pieces, ARRAY_SIZE(pieces), 7);
+                add_random(&text, words, ARRAY_SIZE(words), 60);
+                text_add(&text, "\n");
+                struct matcher *r = matcher_new(pattern.data, (struct matcher_options){ .caseless = i % 2 }, why, sizeof why);
+                if (!r)
+                        continue;
+                if (count_lines(r, text.data, text.length, false) != count_lines(r, text.data, text.length, true))
+                        fail_msg("%s in %s", pattern.data, text.data);
+                matcher_free(r);
+        }
+}
+
+/* A file that does not fit into the window gives what one that fits does. */
+static void test_grep_reads_large_files_in_windows(void **state)
+{
+        (void)state;
+        static const char *const questions[] = {
+                "{'pattern': '[37]5', 'output_mode': 'content', 'context': 2}",
+                "{'pattern': '99$', 'output_mode': 'content', 'before': 3}",
+                "{'pattern': ' 1.?0', 'output_mode': 'content', 'after': 5}",
+                "{'pattern': '^line 1', 'output_mode': 'count'}",
+                "{'pattern': '8\\nline 9$', 'output_mode': 'content', 'multiline': true}",
+                "{'pattern': '\\\\Aline|long x', 'output_mode': 'content'}",
+        };
+        CLEANUP_TEXT struct text lines = { 0 };
+        for (int i = 0; i < 400; i++)
+                text_format(&lines, "line %d\n%s", i, i == 200 ? "a very long xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\n" : "");
+        put("f", lines.data);
+        for (size_t i = 0; i < ARRAY_SIZE(questions); i++) {
+                bool error = false;
+                CLEANUP_FREE char *whole = strdup(call("Grep", questions[i], &error));
+                assert_false(error);
+                assert_string_not_equal(whole, "nothing matches");
+                for (size_t window = 4; window < 200; window += 13) {
+                        scan_set_window(window);
+                        assert_string_equal(call("Grep", questions[i], &error), whole);
+                }
+                scan_set_window(256 << 10);
+        }
+}
+
+/* However many threads there are, the answer is the same. */
+static void test_searches_with_any_number_of_threads(void **state)
+{
+        (void)state;
+        static const char *const questions[][2] = {
+                { "Grep", "{'pattern': 'x'}" }, { "Grep", "{'pattern': 'x', 'head_limit': 7}" },
+                { "Grep", "{'pattern': 'x', 'output_mode': 'content', 'head_limit': 33}" },
+                { "Glob", "{'pattern': '**/f*1', 'limit': 20}" },
+        };
+        char name[64];
+        for (int i = 0; i < 30; i++) {
+                (void)snprintf(name, sizeof name, i % 3 ? "d%d/e" : "d%d", i - i % 3);
+                (void)mkdir(name, 0755);
+                for (int j = 0; j < (i == 6 ? 300 : 12); j++) {
+                        (void)snprintf(name, sizeof name, i % 3 ? "d%d/e/f%d-%d" : "d%d/f%d-%d", i - i % 3, i, j);
+                        put_at(name, "x\ny\nx\n", 100 + i);
+                }
+        }
+        assert_int_equal(mkdir("many", 0755), 0);
+        for (int i = 0; i < 17000; i++) { /* more than is read of a directory at a time */
+                (void)snprintf(name, sizeof name, "many/m%d", i);
+                assert_int_equal(link("d0/f0-0", name), 0);
+        }
+        GOOD("Glob", "{'pattern': 'm*9', 'limit': 1}", "$/many/m10009\n(1699 more match; narrow the pattern or raise the limit)\n");
+        for (size_t i = 0; i < ARRAY_SIZE(questions); i++) {
+                bool error = false;
+                CLEANUP_FREE char *alone = NULL;
+                walk_limit_threads(0);
+                alone = strdup(call(questions[i][0], questions[i][1], &error));
+                assert_false(error);
+                for (unsigned most = 1; most <= 8; most *= 2) {
+                        walk_limit_threads(most);
+                        assert_string_equal(call(questions[i][0], questions[i][1], &error), alone);
+                }
+        }
+        json_t *arguments = json_pack("{s:s}", "pattern", "x");
+        for (unsigned i = 0; i < 100; i++) { /* and nobody has to wait for its end */
+                struct tool_answer answer;
+                walk_limit_threads(i % 9);
+                struct job *job = toolbox_call(&box, &tool_grep, arguments, &answer);
+                assert_non_null(job);
+                (void)usleep(i * 10);
+                if (i % 4 == 0)
+                        (void)job->kind->step(job);
+                job_free(job);
+        }
+        json_decref(arguments);
+        walk_limit_threads(8);
+        (void)usleep(200000); /* the last threads go */
+}
+
+/* What could take for ever is noticed: many places that each take their time, and one line without end. */
+static void test_grep_can_be_stopped_in_a_file(void **state)
+{
+        (void)state;
+        CLEANUP_TEXT struct text lines = { 0 };
+        for (int i = 0; i < 20000; i++)
+                text_add(&lines, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa ");
+        put("f", lines.data);
+        struct tool_answer answer;
+        json_t *arguments = json_pack("{s:s}", "pattern", "a*a*a*a*a*[bc]");
+        struct job *job = toolbox_call(&box, &tool_grep, arguments, &answer);
+        assert_non_null(job);
+        (void)usleep(100000);
+        assert_false(job->kind->step(job));
+        CLEANUP_TEXT struct text message = { 0 };
+        assert_int_equal(job->kind->progress(job, &message), 0);
+        assert_string_equal(message.data, "0 files searched");
+        job_free(job);
+        json_decref(arguments);
+        (void)usleep(300000); /* under a sanitizer: it has ended, or its memory is lost */
+        BAD("Grep", "{'pattern': '(?=(a+))\\\\1\\\\1[bc]|(a|aa)+[bc]'}", "the pattern takes too long; make it simpler");
 }
 
 /* Runs a command to its end, as the worker does. */
@@ -381,11 +630,7 @@ static struct shell *run_shell(const char *command, int64_t timeout_ms)
         struct shell *s = shell_start(command, root, environment, timeout_ms, &e);
         if (!s)
                 fail_msg("%s", e.text);
-        while (!shell_step(s)) {
-                struct pollfd events[SHELL_FDS];
-                shell_poll(s, events);
-                assert_true(poll(events, SHELL_FDS, 50) >= 0);
-        }
+        run_job(&s->job);
         return s;
 }
 
@@ -516,6 +761,13 @@ int main(void)
                 IN_BOX(test_grep_finds_files_lines_and_counts),
                 IN_BOX(test_grep_shows_what_is_around),
                 IN_BOX(test_grep_has_bounds),
+                IN_BOX(test_rules_from_around_and_from_other_files),
+                IN_BOX(test_filters_by_names_and_types),
+                cmocka_unit_test(test_fragments_of_patterns),
+                cmocka_unit_test(test_the_quick_way_finds_what_the_slow_one_does),
+                IN_BOX(test_grep_reads_large_files_in_windows),
+                IN_BOX(test_searches_with_any_number_of_threads),
+                IN_BOX(test_grep_can_be_stopped_in_a_file),
                 IN_BOX(test_a_command_runs_to_its_end),
                 IN_BOX(test_a_command_has_its_time),
                 IN_BOX(test_long_output_keeps_its_head_and_its_tail),

@@ -1,0 +1,121 @@
+/*
+ * Folders and their entries; see folder.h. Of a directory of any size only so many entries are held at a time, which are read
+ * in few calls.
+ */
+#include "tools/folder.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/fd.h"
+
+enum { MOST_ENTRIES = 16 << 10, BUFFER_BYTES = 32 << 10, MORE_PLACES = 256 };
+
+struct folder *folder_new(int fd, const char *path, unsigned depth, struct ignore *rules, atomic_uint *open)
+{
+        size_t length = strlen(path);
+        struct folder *f = fd < 0 ? NULL : malloc(sizeof *f + length + 1);
+        if (!f) {
+                fd_close(&fd);
+                return NULL;
+        }
+        *f = (struct folder){ .holders = 1, .open = open, .fd = fd, .depth = depth, .rules = ignore_hold(rules), .length = length };
+        memcpy(f->path, path, length + 1);
+        ++*open;
+        return f;
+}
+
+struct folder *folder_hold(struct folder *f)
+{
+        f->holders++;
+        return f;
+}
+
+void folder_drop(struct folder *f)
+{
+        if (!f || --f->holders)
+                return;
+        --*f->open;
+        fd_close(&f->fd);
+        ignore_drop(f->rules);
+        free(f);
+}
+
+static bool list_entry(struct listing *l, char kind, const char *name)
+{
+        size_t n = strlen(name);
+        if (l->count % MORE_PLACES == 0) {
+                uint32_t *larger = realloc(l->places, (l->count + MORE_PLACES) * sizeof *larger);
+                if (!larger)
+                        return false;
+                l->places = larger;
+        }
+        if (l->used + n + 3 > l->size) {
+                size_t size = (l->size + n + 3) * 2 + 4096;
+                char *larger = realloc(l->entries, size);
+                if (!larger)
+                        return false;
+                l->entries = larger;
+                l->size = size;
+        }
+        l->places[l->count++] = (uint32_t)l->used;
+        l->entries[l->used++] = kind;
+        memcpy(l->entries + l->used, name, n);
+        l->used += n;
+        if (kind == ENTRY_DIRECTORY)
+                l->entries[l->used++] = '/';
+        l->entries[l->used++] = '\0';
+        return true;
+}
+
+static bool take_entry(struct listing *l, int fd, const struct dirent64 *d, bool with_git)
+{
+        const char *name = d->d_name;
+        struct stat st;
+        unsigned char type = d->d_type;
+        if (*name == '.') {
+                l->ignore_files |= ignore_file(name);
+                if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || (!with_git && strcmp(name, ".git") == 0))
+                        return true;
+        }
+        if (type == DT_UNKNOWN && fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+                type = (unsigned char)IFTODT(st.st_mode); /* not every filesystem tells */
+        char kind = type == DT_DIR ? ENTRY_DIRECTORY : type == DT_REG ? ENTRY_FILE : type == DT_LNK ? ENTRY_LINK : '\0';
+        return !kind || list_entry(l, kind, name);
+}
+
+bool listing_read(struct listing *l, int fd, bool with_git)
+{
+        _Alignas(struct dirent64) char buffer[BUFFER_BYTES];
+        ssize_t n = 0;
+        while (l->count < MOST_ENTRIES && (n = getdents64(fd, buffer, sizeof buffer)) > 0) {
+                for (ssize_t at = 0; at < n;) {
+                        const struct dirent64 *d = (const void *)(buffer + at);
+                        if (!take_entry(l, fd, d, with_git))
+                                return false;
+                        at += d->d_reclen;
+                }
+        }
+        l->more = n > 0;
+        return true;
+}
+
+static int by_name(const void *a, const void *b, void *entries)
+{
+        return strcmp((const char *)entries + *(const uint32_t *)a + 1, (const char *)entries + *(const uint32_t *)b + 1);
+}
+
+void listing_sort(struct listing *l)
+{
+        if (l->count)
+                qsort_r(l->places, l->count, sizeof *l->places, by_name, l->entries);
+}
+
+void listing_done(struct listing *l)
+{
+        free(l->entries);
+        free(l->places);
+}

@@ -1,0 +1,145 @@
+/*
+ * Patterns of names; see wildcard.h. Most are a plain name or an ending, which need no matching of patterns; of the others
+ * the plain parts at both ends are compared first.
+ */
+#include "tools/wildcard.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "policy/pattern.h"
+
+enum { MOST_PATTERNS = 256, MOST_BYTES = 64 << 10 };
+
+static const char special[] = "*?[\\";
+
+/* By the matcher of policies, which knows absolute paths. There ** at the end is also what stands before it; here
+   only what lies below that. */
+bool glob_matches(const char *pattern, const char *path)
+{
+        char absolute[2][PATH_MAX];
+        size_t length = strlen(pattern);
+        bool below = length >= 3 && strcmp(pattern + length - 3, "/**") == 0;
+        return (size_t)snprintf(absolute[0], PATH_MAX, "/%s%s", pattern, below ? "/*" : "") < PATH_MAX &&
+               (size_t)snprintf(absolute[1], PATH_MAX, "/%s", path) < PATH_MAX && pattern_match(absolute[0], absolute[1]);
+}
+
+struct wildcard wildcard_prepare(const char *pattern, bool paths)
+{
+        while (paths && strncmp(pattern, "**/", 3) == 0 && !strchr(pattern + 3, '/')) {
+                pattern += 3; /* a name, wherever it is */
+                paths = strcmp(pattern, "**") == 0;
+        }
+        struct wildcard w = { .text = pattern, .length = strlen(pattern) };
+        size_t plain = strcspn(pattern, special);
+        if (paths) {
+                w.kind = WILDCARD_PATHS;
+                w.start = plain;
+                while (w.end < w.length - plain && !strchr(special, pattern[w.length - w.end - 1]) &&
+                       pattern[w.length - w.end - 1] != ']' && pattern[w.length - w.end - 1] != '/')
+                        w.end++;
+                w.end -= w.end && w.end < w.length && pattern[w.length - w.end - 1] == '\\'; /* escaped */
+        } else if (!pattern[plain]) {
+                w.kind = WILDCARD_NAME;
+        } else if (*pattern == '*' && !pattern[1 + strcspn(pattern + 1, special)]) {
+                w.kind = WILDCARD_ENDING;
+                w.text++;
+                w.length--;
+        } else {
+                w.kind = WILDCARD_NAMES;
+        }
+        return w;
+}
+
+static bool ends_with(const char *text, const char *end, size_t length)
+{
+        size_t n = strlen(text);
+        return n >= length && memcmp(text + n - length, end, length) == 0;
+}
+
+bool wildcard_fits(const struct wildcard *w, const char *path, const char *name)
+{
+        switch (w->kind) {
+        case WILDCARD_NAME:
+                return strcmp(name, w->text) == 0;
+        case WILDCARD_ENDING:
+                return ends_with(name, w->text, w->length);
+        case WILDCARD_NAMES:
+                return glob_matches(w->text, name);
+        case WILDCARD_PATHS:
+                return strncmp(path, w->text, w->start) == 0 && ends_with(path, w->text + w->length - w->end, w->end) &&
+                       glob_matches(w->text, path);
+        }
+        return false;
+}
+
+bool wildcard_may_fit_below(const struct wildcard *w, const char *directory)
+{
+        size_t n = strlen(directory), shorter = n < w->start ? n : w->start;
+        if (w->kind != WILDCARD_PATHS)
+                return true;
+        return strncmp(directory, w->text, shorter) == 0 && (n >= w->start || w->text[n] == '/');
+}
+
+/* --- filters --- */
+
+/* Adds the pattern with its first braces replaced by each of what they list, and so on. */
+static bool add_expanded(struct text *out, size_t *count, const char *pattern)
+{
+        const char *open = strchr(pattern, '{'), *close = open ? strchr(open, '}') : NULL;
+        if (*count >= MOST_PATTERNS || out->length > MOST_BYTES)
+                return false;
+        if (!close) {
+                text_add_bytes(out, pattern, strlen(pattern) + 1);
+                ++*count;
+                return true;
+        }
+        for (const char *p = open + 1, *end; p <= close; p = end + 1) {
+                CLEANUP_TEXT struct text one = { 0 };
+                end = p + strcspn(p, ",}");
+                text_add_bytes(&one, pattern, (size_t)(open - pattern));
+                text_add_bytes(&one, p, (size_t)(end - p));
+                text_add(&one, close + 1);
+                if (one.failed || !add_expanded(out, count, one.data))
+                        return false;
+        }
+        return true;
+}
+
+const char *wildcards_read(struct wildcards *w, const char *filter)
+{
+        struct text texts = { 0 };
+        size_t count = 0;
+        bool fits = add_expanded(&texts, &count, filter);
+        bool failed = texts.failed;
+        *w = (struct wildcards){ .texts = text_take(&texts) };
+        if (!fits)
+                return "its braces stand for too many patterns";
+        if (failed || !w->texts || !(w->list = calloc(count, sizeof *w->list)))
+                return "no memory";
+        for (const char *p = w->texts; w->count < count; p += strlen(p) + 1) {
+                const char *wrong = pattern_check(p);
+                if (wrong)
+                        return wrong;
+                w->list[w->count++] = wildcard_prepare(p + (*p == '/'), strchr(p, '/') != NULL);
+        }
+        return NULL;
+}
+
+void wildcards_done(struct wildcards *w)
+{
+        free(w->list);
+        free(w->texts);
+        *w = (struct wildcards){ 0 };
+}
+
+bool wildcards_fit(const struct wildcards *w, const char *path, const char *name)
+{
+        for (size_t i = 0; i < w->count; i++)
+                if (wildcard_fits(&w->list[i], path, name))
+                        return true;
+        return !w->count;
+}

@@ -1,0 +1,187 @@
+#!/usr/bin/python3
+"""Times Grep and Glob over MCP against ripgrep on the same tree, and Bash against bash, each end to end.
+
+    search.py RINGWALL [--rounds N] [--write FOLDER]
+
+The tree is made of what the machine has: headers, documentation, Python. Both sides must find the same, or nothing is told.
+"""
+import argparse
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+LEAST_FILES = 50000
+SOURCES = ('/usr/include', '/usr/lib/python3', '/usr/lib/node_modules', '/usr/share')
+LARGEST = 1 << 20           # of one file: a tree of sources has few that are larger
+IGNORED = '*.pyc\n*.gz\n/share-icons/\n'
+RIPGREP = ('rg', '--hidden', '--no-require-git', '--no-messages', '--no-config')
+ALL = {'head_limit': 100000}
+
+# what, the arguments of the tool, those of rg
+SEARCHES = (
+    ('a rare literal', {'pattern': 'memfd_secret'}, ('-l',)),
+    ('a common literal, files', {'pattern': 'return'}, ('-l',)),
+    ('a common literal, counts', {'pattern': 'return', 'output_mode': 'count'}, ('-c',)),
+    ('lines with a literal', {'pattern': 'deprecated', 'output_mode': 'content'}, ('-n',)),
+    ('a regex with a literal', {'pattern': r'\w+_init\s*\(', 'output_mode': 'content'}, ('-n',)),
+    ('a word in any case', {'pattern': r'\bkernel\b', 'case_insensitive': True, 'output_mode': 'count'}, ('-c', '-i')),
+    ('a regex without a literal', {'pattern': r'\b[a-z]+_[0-9]{3}\b', 'output_mode': 'count'}, ('-c',)),
+    ('alternatives', {'pattern': 'TODO|FIXME|XXX', 'output_mode': 'count'}, ('-c',)),
+    ('in some files only', {'pattern': 'import', 'glob': '*.py'}, ('-l', '-g', '*.py')),
+)
+GLOBS = (
+    ('*.h, newest first', {'pattern': '*.h', 'limit': 10000}, ('--files', '-g', '*.h', '--sortr', 'modified')),
+    ('*.h', {'pattern': '*.h', 'limit': 10000}, ('--files', '-g', '*.h')),
+    ('all files', {'pattern': '*', 'limit': 10000}, ('--files',)),
+)
+BARS = {'Grep': 1.0, 'Glob': 1.0, 'Bash': 2.5}
+
+
+def make_tree(folder):
+    """Small text files and some others, as many as are there; a few .gitignore files."""
+    count = 0
+    for source in SOURCES:
+        for directory, _, names in os.walk(source):
+            target = f'{folder}/{source[1:].replace("/", "-")}{directory[len(source):]}'
+            os.makedirs(target, exist_ok=True)
+            for name in names:
+                path = f'{directory}/{name}'
+                if os.path.isfile(path) and not os.path.islink(path) and os.path.getsize(path) < LARGEST:
+                    shutil.copyfile(path, f'{target}/{name}')
+                    count += 1
+    for place in ('', '/usr-include', '/usr-lib-python3'):
+        if os.path.isdir(folder + place):
+            with open(f'{folder}{place}/.gitignore', 'w', encoding='utf-8') as file:
+                file.write(IGNORED)
+    if count < LEAST_FILES:
+        print(f'only {count} files: the tree is smaller than it should be', file=sys.stderr)
+    return count
+
+
+class Server:
+    """`ringwall mcp` in a tree."""
+
+    def __init__(self, ringwall, folder, home):
+        self.process = subprocess.Popen([ringwall, 'mcp'], cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        env={'HOME': home, 'PATH': os.environ['PATH']})
+        self.last = 0
+
+    def call(self, tool, **arguments):
+        self.last += 1
+        self.process.stdin.write(json.dumps({'jsonrpc': '2.0', 'id': self.last, 'method': 'tools/call', 'params': {
+            'name': tool, 'arguments': arguments}}).encode() + b'\n')
+        self.process.stdin.flush()
+        return self.process.stdout.readline()
+
+    def result(self, line):
+        result = json.loads(line)['result']
+        if result['isError']:
+            sys.exit(result['content'][0]['text'])
+        return result
+
+    def end(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def run(command, folder):
+    """All that it writes, from its start to its end."""
+    reading, writing = os.pipe()
+    actions = [(os.POSIX_SPAWN_OPEN, 0, '/dev/null', os.O_RDONLY, 0), (os.POSIX_SPAWN_DUP2, writing, 1),
+               (os.POSIX_SPAWN_CLOSE, reading)]
+    pid = os.posix_spawnp(command[0], list(command) + ([folder] if command[0] == 'rg' else []), os.environ, file_actions=actions)
+    os.close(writing)
+    parts = []
+    while piece := os.read(reading, 1 << 20):
+        parts.append(piece)
+    os.close(reading)
+    os.waitpid(pid, 0)
+    return b''.join(parts)
+
+
+def in_turns(rounds, ours, theirs):
+    """Medians in milliseconds, and the last results."""
+    times, results = ([], []), [None, None]
+    for _ in range(rounds):
+        for i, action in enumerate((ours, theirs)):
+            start = time.perf_counter()
+            results[i] = action()
+            times[i].append((time.perf_counter() - start) * 1000)
+    return statistics.median(times[0]), statistics.median(times[1]), *results
+
+
+def measure_search(server, folder, rounds, tool, arguments, flags):
+    """Milliseconds of both, and how many files or lines they found, which must be the same."""
+    extra = ALL if tool == 'Grep' else {}
+    pattern = () if '--files' in flags else ('-e', arguments['pattern'])
+    ours, theirs, line, output = in_turns(rounds, lambda: server.call(tool, **arguments, **extra),
+                                          lambda: run((*RIPGREP, *flags, *pattern), folder))
+    told = server.result(line)['structuredContent']
+    lines = output.count(b'\n')
+    if tool == 'Glob':
+        same = told['matched'] == lines
+    elif arguments.get('output_mode') == 'content':
+        same = told['matches'] == lines
+    else:
+        same = told['files'] == lines
+    if not same or told.get('more'):
+        sys.exit(f'{tool} {arguments}: {told} against {lines} lines of rg')
+    return ours, theirs, lines
+
+
+def measure(ringwall, rounds):
+    rows = []
+    with tempfile.TemporaryDirectory() as home:
+        folder = f'{home}/tree'
+        os.mkdir(folder)
+        count = make_tree(folder)
+        server = Server(ringwall, folder, home)
+        for tool, list_of in (('Grep', SEARCHES), ('Glob', GLOBS)):
+            for what, arguments, flags in list_of:
+                ours, theirs, found = measure_search(server, folder, rounds, tool, arguments, flags)
+                rows.append((tool, what, ours, theirs, found))
+        first = in_turns(rounds, lambda: server.call('Grep', pattern='return'), lambda: run((*RIPGREP, '-l', 'return'), folder))
+        rows.append(('Grep', 'the first 250 files with a common literal', first[0], first[1], 250))
+        ours, theirs, line, _ = in_turns(rounds * 20, lambda: server.call('Bash', command='true'),
+                                         lambda: run(('bash', '-c', 'true'), folder))
+        assert server.result(line)['structuredContent']['exit_code'] == 0
+        rows.append(('Bash', '`true`, against `bash -c true`', ours, theirs, ''))
+        server.end()
+    return count, rows
+
+
+def report(count, rows):
+    lines = [f'A tree of {count} files that the kernel has in its memory. The other side is `rg` with all of its threads, and for Bash a bash that is spawned '
+             'directly. Each is the median of whole calls: of ours from the line that a client writes to the line it reads, '
+             'of theirs from the start of the process to its end.', '',
+             '| tool | what | found | ms | theirs, ms | × |', '|---|---|---|---|---|---|']
+    for tool, what, ours, theirs, found in rows:
+        lines.append(f'| {tool} | {what} | {found} | {ours:.2f} | {theirs:.2f} | {ours / theirs:.2f} |')
+    lines.append('')
+    for tool, bar in BARS.items():
+        worst = max(ours / theirs for name, _, ours, theirs, _ in rows if name == tool)
+        lines.append(f'- {tool}: {worst:.2f} × at worst (≤ {bar}: {"held" if worst <= bar else "MISSED"})')
+    return '\n'.join(lines) + '\n'
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument('ringwall', type=os.path.abspath)
+    parser.add_argument('--rounds', type=int, default=9)
+    parser.add_argument('--write')
+    arguments = parser.parse_args()
+    if not shutil.which('rg'):
+        sys.exit('ripgrep is the measure; install the package ripgrep')
+    text = report(*measure(arguments.ringwall, arguments.rounds))
+    print(text)
+    if arguments.write:
+        with open(f'{arguments.write}/search.md', 'w', encoding='utf-8') as file:
+            file.write(f'# Searching\n\nMeasured by `tests/bench/search.py` on two cores, in turns in one run.\n\n{text}')
+
+
+main()
