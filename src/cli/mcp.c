@@ -5,6 +5,7 @@
  * protocol; whatever a person should know goes to standard error.
  */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "box/facts.h"
@@ -52,6 +53,9 @@ static void tell(const char *sentence)
 enum { LISTENERS_MOST = 8 };
 
 struct setup {
+        struct workspace_name workspaces[WORKSPACES_MOST];
+        size_t workspace_count;
+        struct text instructions;
         struct mcp_offer offer;
         struct gate gate;
         struct mcp_listening listening[LISTENERS_MOST];
@@ -118,6 +122,44 @@ static void tell_where(const struct options_result *r, const struct setup *setup
                 (void)front_complain(verb, "the token is %s", setup->token);
 }
 
+/* Where the tools work: what the plan works in, and the further ones that were named. */
+static int find_workspaces(struct arena *a, const struct options_result *r, const struct plan *plan, struct setup *setup,
+                           struct error *e)
+{
+        const struct option_use *use = options_next(r, RUN_OPTION_WORKSPACE, NULL);
+        do {
+                size_t length = 0;
+                const char *given = use ? request_workspace(use->value, &length) : NULL;
+                CLEANUP_FREE char *real = setup->workspace_count ? realpath(given, NULL) : NULL;
+                if (setup->workspace_count == WORKSPACES_MOST)
+                        return error_set(e, E2BIG, verb, "at most %d workspaces", WORKSPACES_MOST);
+                if (setup->workspace_count && !real)
+                        return error_errno(e, errno, verb, "cannot use the workspace %s", given);
+                const char *path = real ? arena_string(a, real) : plan->workspace;
+                const char *name = path && length ? arena_copy(a, use->value, length) : path ? strrchr(path, '/') + 1 : NULL;
+                if (!name)
+                        return error_errno(e, ENOMEM, verb, "no memory");
+                for (size_t i = 0; i < setup->workspace_count; i++)
+                        if (strcmp(setup->workspaces[i].name, name) == 0)
+                                return error_set(e, EEXIST, verb, "two workspaces are called '%s'; name one: NAME=%s", name, path);
+                setup->workspaces[setup->workspace_count++] = (struct workspace_name){ name, path };
+        } while (use && (use = options_next(r, RUN_OPTION_WORKSPACE, use)));
+        return 0;
+}
+
+/* What an agent should know before its first call. */
+static void instruct(const struct plan *plan, struct setup *setup)
+{
+        struct text *t = &setup->instructions;
+        text_add(t, "The tools run in a box. Relative paths begin in ");
+        for (size_t i = 0; i < setup->workspace_count; i++)
+                text_format(t, "%s%s%s%s%s", i ? ", or with workspace='" : "", i ? setup->workspaces[i].name : "",
+                            i ? "' in " : "", setup->workspaces[i].path, "");
+        text_format(t, "; what lies outside cannot be written, and little of it read. %s Bash runs in the same box.",
+                    plan->number[PLAN_ALLOW_NETWORK].number ? "" : "There is no network.");
+        setup->offer.instructions = t->failed ? NULL : t->data;
+}
+
 /* Here, because a policy's own shapes are compiled by a program. */
 static int open_gate(const struct plan *plan, struct gate *ret, struct error *e)
 {
@@ -130,19 +172,24 @@ static int open_gate(const struct plan *plan, struct gate *ret, struct error *e)
         return scrubber_new(extras, plan->secret_count, &ret->scrubber, e);
 }
 
-static int run_server(const struct options_result *r, const struct plan *plan)
+static int run_server(struct arena *a, const struct options_result *r, const struct plan *plan)
 {
         static struct setup setup;
         int fds[LISTENERS_MOST];
         struct error e = { 0 };
-        setup.offer = (struct mcp_offer){ .readonly = options_has(r, MCP_OPTION_READONLY) };
-        int status = open_gate(plan, &setup.gate, &e);
+        int status = find_workspaces(a, r, plan, &setup, &e);
+        setup.offer = (struct mcp_offer){ .readonly = options_has(r, MCP_OPTION_READONLY), .workspaces = setup.workspaces,
+                                          .workspace_count = setup.workspace_count };
+        const struct worker_setup for_tools = { setup.workspaces, setup.workspace_count };
+        instruct(plan, &setup);
+        if (status == 0)
+                status = open_gate(plan, &setup.gate, &e);
         if (status == 0)
                 status = open_listeners(r, &setup, &e);
         if (status == 0) {
                 for (size_t i = 0; i < setup.count; i++)
                         fds[i] = setup.listening[i].fd;
-                const struct broker broker = { .plan = plan, .tools = worker_serve, .server = serve, .server_data = &setup,
+                const struct broker broker = { .plan = plan, .tools = worker_serve, .tools_data = &for_tools, .server = serve, .server_data = &setup,
                                                .listeners = fds, .listener_count = setup.count, .tell = tell };
                 tell_where(r, &setup);
                 status = broker_run(&broker, &e);
@@ -150,10 +197,11 @@ static int run_server(const struct options_result *r, const struct plan *plan)
         for (size_t i = 0; i < setup.count; i++)
                 mcp_listen_end(&setup.listening[i]);
         scrubber_free(setup.gate.scrubber);
+        text_done(&setup.instructions);
         return status < 0 ? front_complain(verb, "%s", e.text) : status;
 }
 
-static int check_and_run(const struct options_result *r, const struct plan *plan)
+static int check_and_run(struct arena *a, const struct options_result *r, const struct plan *plan)
 {
         static const enum plan_number sessions[] = { PLAN_SESSION_TIMEOUT, PLAN_IDLE_TIMEOUT };
         if (plan->number[PLAN_LEVEL].number == LEVEL_OFF)
@@ -163,7 +211,7 @@ static int check_and_run(const struct options_result *r, const struct plan *plan
         for (size_t i = 0; i < ARRAY_SIZE(sessions); i++)
                 if (strcmp(plan->number[sessions[i]].from.name, "default") != 0)
                         return refuse_session(plan, sessions[i]);
-        return run_server(r, plan);
+        return run_server(a, r, plan);
 }
 
 int main(int argc, char **argv)
@@ -183,5 +231,5 @@ int main(int argc, char **argv)
         if (loaded < 0)
                 return front_complain(verb, "%s", e.text);
         policy_print_messages(m);
-        return loaded > 0 ? FRONT_FAILED : check_and_run(&options, plan);
+        return loaded > 0 ? FRONT_FAILED : check_and_run(arena, &options, plan);
 }

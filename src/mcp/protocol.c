@@ -136,7 +136,7 @@ json_t *mcp_list_tools(const struct mcp_offer *offer, const json_t *params, bool
         }
         for (size_t i = 0; i < tool_count; i++)
                 if (is_offered(offer, tools[i]))
-                        json_array_append_new(list, tool_describe(tools[i]));
+                        json_array_append_new(list, tool_describe(tools[i], offer->workspaces, offer->workspace_count));
         json_t *result = json_pack("{s:o}", "tools", list);
         if (result && modern) {
                 json_object_set_new(result, "ttlMs", json_integer(TOOLS_TTL_MS));

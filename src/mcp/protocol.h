@@ -80,6 +80,8 @@ struct mcp_offer {
         bool readonly;                       /* only tools that read */
         json_t *(*capabilities)(bool modern); /* all that it declares; NULL: tools, and nothing else */
         const char *instructions;            /* for the agent; NULL: none */
+        const struct workspace_name *workspaces; /* that tools work in; told when there are several */
+        size_t workspace_count;
 };
 
 /* NULL when it is not asked for rightly: `why` says what is wrong. */

@@ -211,15 +211,19 @@ static int serve_calls(struct service *s)
 int worker_serve(int socket, const struct launch_request *request)
 {
         static struct service s; /* too large for a stack */
-        struct workspace *workspace = NULL;
+        const struct worker_setup *setup = request->data;
+        struct workspace *workspaces[WORKSPACES_MOST];
         mode_t mask = umask(0);
         (void)umask(mask);
         environ = (char **)(uintptr_t)request->environment; /* the person's own is nobody's business here */
-        s.box = (struct toolbox){ .workspaces = &workspace, .workspace_count = 1, .tracker = tracker_new(),
-                                  .new_mode = 0666 & ~mask, .environment = request->environment,
+        s.box = (struct toolbox){ .workspaces = workspaces, .names = setup->workspaces, .workspace_count = setup->workspace_count,
+                                  .tracker = tracker_new(), .new_mode = 0666 & ~mask, .environment = request->environment,
                                   .most_seconds = (int64_t)request->plan->number[PLAN_TIMEOUT].number };
-        if (!s.box.tracker || channel_open(&s.channel, socket) < 0 || workspace_open(request->plan->workspace, &workspace, NULL) < 0)
+        if (!s.box.tracker || channel_open(&s.channel, socket) < 0)
                 return 1;
+        for (size_t i = 0; i < setup->workspace_count; i++)
+                if (workspace_open(setup->workspaces[i].path, &workspaces[i], NULL) < 0)
+                        return 1;
         return serve_calls(&s) < 0;
 }
 

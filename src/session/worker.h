@@ -8,9 +8,16 @@
 #include <jansson.h>
 
 #include "linux/launch.h"
+#include "tools/tool.h"
 #include "wire/channel.h"
 
-/* Answers calls until the channel ends. Runs as: the one process of a box; request->data is unused. */
+/* What the tools are told: request->data. */
+struct worker_setup {
+        const struct workspace_name *workspaces; /* at least one */
+        size_t workspace_count;                  /* at most WORKSPACES_MOST */
+};
+
+/* Answers calls until the channel ends. Runs as: the one process of a box. */
 int worker_serve(int socket, const struct launch_request *request);
 
 /* --- outside --- */

@@ -12,7 +12,7 @@ static struct job *start(struct toolbox *box, const json_t *arguments, struct to
         int64_t seconds = tool_integer(arguments, "timeout", background ? WHOLE_SESSION : DEFAULT_SECONDS);
         if (box->most_seconds && box->most_seconds < seconds)
                 seconds = box->most_seconds;
-        struct shell *s = shell_start(tool_string(arguments, "command"), workspace_root(box->workspaces[0]), box->environment,
+        struct shell *s = shell_start(tool_string(arguments, "command"), workspace_root(box->workspaces[box->current]), box->environment,
                                       seconds * 1000, &e);
         if (!s)
                 tool_fail(answer, "%s", e.text);
@@ -58,6 +58,7 @@ const struct tool tool_bash = {
         .help = "Runs a command line in the workspace, inside the box. It has nothing to read; its output is shown, in its head and "
                 "its tail if it is long. When its time is up, all that it started is killed.",
         .destructive = true,
+        .in_workspace = true,
         .open_world = true,
         .parameters = parameters,
         .parameter_count = ARRAY_SIZE(parameters),

@@ -140,6 +140,7 @@ const struct tool tool_edit = {
         .help = "Replaces a piece of text in a file by another, at once. The file must have been Read first, and must not have "
                 "changed since.",
         .destructive = true,
+        .in_workspace = true,
         .parameters = parameters,
         .parameter_count = ARRAY_SIZE(parameters),
         .results = results,

@@ -173,6 +173,7 @@ const struct tool tool_glob = {
         .title = "Find files",
         .help = "Finds files by a pattern of their names, the newest first. Links to directories are not followed.",
         .reads_only = true,
+        .in_workspace = true,
         .idempotent = true,
         .parameters = parameters,
         .parameter_count = ARRAY_SIZE(parameters),

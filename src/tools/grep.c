@@ -389,6 +389,7 @@ const struct tool tool_grep = {
         .help = "Searches files for a regular expression: which files, which lines, or how many. Binary files are passed over, and "
                 "links are not followed. What is shown is in the order of the paths.",
         .reads_only = true,
+        .in_workspace = true,
         .idempotent = true,
         .parameters = parameters,
         .parameter_count = ARRAY_SIZE(parameters),

@@ -202,6 +202,7 @@ const struct tool tool_read = {
         .title = "Read a file",
         .help = "Shows lines of a text file with their numbers, or an image (PNG, JPEG, GIF, WebP).",
         .reads_only = true,
+        .in_workspace = true,
         .idempotent = true,
         .parameters = parameters,
         .parameter_count = ARRAY_SIZE(parameters),

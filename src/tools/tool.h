@@ -16,12 +16,19 @@
 
 struct shell;
 
-enum { BACKGROUND_MOST = 32 };
+enum { BACKGROUND_MOST = 32, WORKSPACES_MOST = 16 };
+
+/* A directory that tools work in, and what calls name it by. */
+struct workspace_name {
+        const char *name, *path;
+};
 
 /* What the tools of one session share. */
 struct toolbox {
-        struct workspace **workspaces; /* relative paths belong to the first */
+        struct workspace **workspaces;
+        const struct workspace_name *names; /* of each */
         size_t workspace_count;
+        size_t current;                /* the one that the call is about: relative paths belong to it */
         struct tracker *tracker;
         mode_t new_mode;               /* of files that are made */
         char *const *environment;      /* of commands */
@@ -50,6 +57,7 @@ struct tool_field {
 struct tool {
         const char *name, *title, *help;
         bool reads_only, destructive, idempotent, open_world;
+        bool in_workspace; /* where there are several, a call can name one */
         const struct tool_field *parameters;
         size_t parameter_count;
         const struct tool_field *results;
@@ -68,8 +76,8 @@ extern const size_t tool_count;
 
 const struct tool *tool_find(const char *name);
 
-/* What a client is told of it: name, schemas, annotations. NULL without memory. */
-json_t *tool_describe(const struct tool *t);
+/* What a client is told of it, where there are these workspaces: name, schemas, annotations. NULL without memory. */
+json_t *tool_describe(const struct tool *t, const struct workspace_name *names, size_t count);
 
 /*
  * Checks the arguments against the table and runs it. Returns NULL when the answer is there, else what has to end first:

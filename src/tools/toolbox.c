@@ -51,13 +51,30 @@ static json_t *describe_fields(const struct tool_field *fields, size_t count)
                          "additionalProperties", 0);
 }
 
-json_t *tool_describe(const struct tool *t)
+static const struct tool_field workspace_field = {
+        "workspace", TOOL_STRING, false, "The workspace that relative paths and commands belong to; the first if it is left out.", 0, 0,
+};
+
+static json_t *describe_parameters(const struct tool *t, const struct workspace_name *names, size_t count)
+{
+        json_t *schema = describe_fields(t->parameters, t->parameter_count);
+        if (!t->in_workspace || count < 2)
+                return schema;
+        json_t *field = describe_field(&workspace_field), *words = json_array();
+        for (size_t i = 0; i < count; i++)
+                json_array_append_new(words, json_string(names[i].name));
+        json_object_set_new(field, "enum", words);
+        json_object_set_new(json_object_get(schema, "properties"), workspace_field.name, field);
+        return schema;
+}
+
+json_t *tool_describe(const struct tool *t, const struct workspace_name *names, size_t count)
 {
         json_t *annotations = json_pack("{s:s, s:b, s:b, s:b, s:b}", "title", t->title, "readOnlyHint", t->reads_only,
                                         "destructiveHint", t->destructive, "idempotentHint", t->idempotent,
                                         "openWorldHint", t->open_world);
         return json_pack("{s:s, s:s, s:s, s:o, s:o, s:o}", "name", t->name, "title", t->title, "description", t->help,
-                         "inputSchema", describe_fields(t->parameters, t->parameter_count), "outputSchema",
+                         "inputSchema", describe_parameters(t, names, count), "outputSchema",
                          describe_fields(t->results, t->result_count), "annotations", annotations);
 }
 
@@ -83,8 +100,10 @@ void tool_fail(struct tool_answer *answer, const char *format, ...)
         text_add(&answer->text, sentence);
 }
 
-static const struct tool_field *find_field(const struct tool *t, const char *name)
+static const struct tool_field *find_field(const struct toolbox *box, const struct tool *t, const char *name)
 {
+        if (t->in_workspace && box->workspace_count > 1 && strcmp(name, workspace_field.name) == 0)
+                return &workspace_field;
         for (size_t i = 0; i < t->parameter_count; i++)
                 if (strcmp(t->parameters[i].name, name) == 0)
                         return &t->parameters[i];
@@ -104,9 +123,10 @@ static bool has_type(const json_t *value, enum tool_type type)
         return false;
 }
 
-static bool check_argument(const struct tool *t, const char *name, const json_t *value, struct tool_answer *answer)
+static bool check_argument(const struct toolbox *box, const struct tool *t, const char *name, const json_t *value,
+                           struct tool_answer *answer)
 {
-        const struct tool_field *f = find_field(t, name);
+        const struct tool_field *f = find_field(box, t, name);
         if (!f) {
                 tool_fail(answer, "%s has no parameter '%.60s'", t->name, name);
         } else if (!has_type(value, f->type)) {
@@ -122,12 +142,12 @@ static bool check_argument(const struct tool *t, const char *name, const json_t 
         return false;
 }
 
-static bool check_arguments(const struct tool *t, const json_t *arguments, struct tool_answer *answer)
+static bool check_arguments(const struct toolbox *box, const struct tool *t, const json_t *arguments, struct tool_answer *answer)
 {
         const char *name;
         json_t *value;
         json_object_foreach ((json_t *)(uintptr_t)arguments, name, value)
-                if (!check_argument(t, name, value, answer))
+                if (!check_argument(box, t, name, value, answer))
                         return false;
         for (size_t i = 0; i < t->parameter_count; i++) {
                 if (t->parameters[i].required && !json_object_get(arguments, t->parameters[i].name)) {
@@ -151,13 +171,31 @@ static void complete(const struct tool *t, struct tool_answer *answer)
                 tool_fail(answer, "%s ran out of memory", t->name);
 }
 
+/* The workspace that the call is about. */
+static bool choose_workspace(struct toolbox *box, const json_t *arguments, struct tool_answer *answer)
+{
+        const char *asked = tool_string(arguments, workspace_field.name);
+        CLEANUP_TEXT struct text known = { 0 };
+        box->current = 0;
+        for (size_t i = 0; asked && i < box->workspace_count; i++) {
+                text_format(&known, "%s%s", i ? ", " : "", box->names[i].name);
+                if (strcmp(box->names[i].name, asked) == 0) {
+                        box->current = i;
+                        return true;
+                }
+        }
+        if (asked)
+                tool_fail(answer, "there is no workspace '%.60s'; there are %s", asked, known.data ? known.data : "none");
+        return !asked;
+}
+
 struct job *toolbox_call(struct toolbox *box, const struct tool *t, const json_t *arguments, struct tool_answer *answer)
 {
         struct job *started = NULL;
         *answer = (struct tool_answer){ 0 };
         if (!json_is_object(arguments))
                 tool_fail(answer, "%s needs its arguments as an object", t->name);
-        else if (check_arguments(t, arguments, answer) && t->start)
+        else if (check_arguments(box, t, arguments, answer) && choose_workspace(box, arguments, answer) && t->start)
                 started = t->start(box, arguments, answer);
         else if (!answer->is_error)
                 t->run(box, arguments, answer);
@@ -207,19 +245,30 @@ bool tool_flag(const json_t *arguments, const char *name)
         return json_is_true(json_object_get(arguments, name));
 }
 
+/* An absolute path that is in none of several. */
+static void fail_outside_all(const struct toolbox *box, const char *path, struct tool_answer *answer)
+{
+        CLEANUP_TEXT struct text shown = { 0 }, roots = { 0 };
+        text_add_visible(&shown, path, strlen(path));
+        for (size_t i = 0; i < box->workspace_count; i++)
+                text_format(&roots, "%s%s", i ? ", " : "", workspace_root(box->workspaces[i]));
+        tool_fail(answer, "path is outside workspace root: %s is in none of %s", shown.data ? shown.data : "it",
+                  roots.data ? roots.data : "them");
+}
+
 const struct workspace *toolbox_find(const struct toolbox *box, const char *path, struct spot *ret, struct tool_answer *answer)
 {
-        struct error first = { 0 }, e = { 0 };
-        for (size_t i = 0; i < box->workspace_count; i++) {
-                e = (struct error){ 0 };
+        bool anywhere = *path == '/';
+        for (size_t i = anywhere ? 0 : box->current; i < box->workspace_count; i++) {
+                struct error e = { 0 };
                 if (workspace_find(box->workspaces[i], path, ret, &e) == 0)
                         return box->workspaces[i];
-                if (i == 0 || first.code == EXDEV)
-                        first = e;
-                if (e.code != EXDEV || *path != '/')
-                        break; /* it is this workspace's */
+                if (anywhere && e.code == EXDEV && box->workspace_count > 1)
+                        continue; /* it may be another's */
+                tool_fail(answer, "%s", e.text);
+                return NULL;
         }
-        tool_fail(answer, "%s", first.text);
+        fail_outside_all(box, path, answer);
         return NULL;
 }
 

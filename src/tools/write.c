@@ -50,6 +50,7 @@ const struct tool tool_write = {
         .help = "Writes a file as a whole, at once; missing directories are made. A file that exists must have been Read first, "
                 "and must not have changed since.",
         .destructive = true,
+        .in_workspace = true,
         .idempotent = true,
         .parameters = parameters,
         .parameter_count = ARRAY_SIZE(parameters),

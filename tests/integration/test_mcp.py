@@ -441,3 +441,57 @@ def test_a_shape_that_is_wrong_is_refused_at_the_start(ringwall, workspace):
     (workspace / 'p.yaml').write_text('gate:\n  secrets:\n    acme: "acme_[0-9{4}"\n')
     result = ringwall('mcp', '-p', 'p.yaml')
     assert result.returncode == 125 and "shape 'acme'" in result.stderr
+
+
+# Several workspaces.
+
+def test_several_workspaces_by_name(connect, home, workspace):
+    other, third = home / 'other', home / 'third'
+    for folder in (other, third):
+        folder.mkdir()
+        (folder / 'f').write_text(f'of {folder.name}\n')
+    (workspace / 'f').write_text('of the first\n')
+    client = connect('--level', 'strict', '-w', '.', '-w', f'docs={other}', '-w', str(third))
+    schema = {tool['name']: tool['inputSchema']['properties'] for tool in client.ask('tools/list')['tools']}
+    assert schema['Read']['workspace']['enum'] == [workspace.name, 'docs', 'third']
+    assert 'workspace' not in schema['KillShell']
+    assert client.text('Read', file_path='f') == '1\tof the first\n'
+    assert client.text('Read', file_path='f', workspace='docs') == '1\tof other\n'
+    assert client.text('Read', file_path=str(third / 'f')) == '1\tof third\n'
+    assert client.text('Bash', command='pwd', workspace='third') == f'{third}\nexit: 0'
+    client.text('Write', file_path='new', content='x', workspace='docs')
+    assert (other / 'new').read_text() == 'x' and not (workspace / 'new').exists()
+    assert client.text('Glob', pattern='*', workspace='third') == f'{third}/f\n'
+    assert client.refusal('Read', file_path='f', workspace='none') == (
+        f"there is no workspace 'none'; there are {workspace.name}, docs, third")
+    assert client.refusal('Read', file_path='/etc/passwd') == (
+        f'path is outside workspace root: /etc/passwd is in none of {workspace}, {other}, {third}')
+    assert f'is not in {other}' in client.refusal('Read', file_path='../third/f', workspace='docs')
+
+
+def test_one_workspace_has_no_parameter_for_it(connect):
+    client = connect('--level', 'strict')
+    assert all('workspace' not in tool['inputSchema']['properties'] for tool in client.ask('tools/list')['tools'])
+    assert "Read has no parameter 'workspace'" in client.refusal('Read', file_path='f', workspace='x')
+
+
+@pytest.mark.parametrize('flags, sentence', [
+    (('-w', '.', '-w', 'missing'), 'missing'),
+    (('-w', 'a=.', '-w', 'a=/usr'), "two workspaces are called 'a'; name one: NAME=/usr"),
+])
+def test_workspaces_that_cannot_be(ringwall, workspace, flags, sentence):
+    result = ringwall('mcp', *flags)
+    assert result.returncode == 125 and sentence in result.stderr
+
+
+def test_progress_is_told_to_who_asks(client):
+    client.send({'jsonrpc': '2.0', 'id': 'slow', 'method': 'tools/call', 'params': {
+        'name': 'Bash', 'arguments': {'command': 'sleep 1.8'}, '_meta': {**(META if client.modern else {}), 'progressToken': 't'}}})
+    told = []
+    while (message := client.receive()).get('method') == 'notifications/progress':
+        assert message['params']['progressToken'] == 't' and message['params']['message']
+        told.append(message['params']['progress'])
+    assert message['id'] == 'slow' and len(told) >= 2 and told == sorted(set(told))
+    client.send({'jsonrpc': '2.0', 'id': 'quiet', 'method': 'tools/call', 'params': {
+        'name': 'Bash', 'arguments': {'command': 'sleep 1.2'}, **({'_meta': META} if client.modern else {})}})
+    assert client.receive()['id'] == 'quiet'

@@ -731,7 +731,7 @@ static void test_a_client_is_told_everything(void **state)
 {
         (void)state;
         for (size_t i = 0; i < tool_count; i++) {
-                json_t *o = tool_describe(tools[i]);
+                json_t *o = tool_describe(tools[i], NULL, 0);
                 assert_non_null(o);
                 static const char *const hints[] = { "readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint" };
                 for (size_t j = 0; j < ARRAY_SIZE(hints); j++)
