@@ -180,7 +180,6 @@ static int run_server(struct arena *a, const struct options_result *r, const str
         int status = find_workspaces(a, r, plan, &setup, &e);
         setup.offer = (struct mcp_offer){ .readonly = options_has(r, MCP_OPTION_READONLY), .workspaces = setup.workspaces,
                                           .workspace_count = setup.workspace_count };
-        const struct worker_setup for_tools = { setup.workspaces, setup.workspace_count };
         instruct(plan, &setup);
         if (status == 0)
                 status = open_gate(plan, &setup.gate, &e);
@@ -189,6 +188,7 @@ static int run_server(struct arena *a, const struct options_result *r, const str
         if (status == 0) {
                 for (size_t i = 0; i < setup.count; i++)
                         fds[i] = setup.listening[i].fd;
+                const struct worker_setup for_tools = { setup.workspaces, setup.workspace_count, setup.gate.scrubber };
                 const struct broker broker = { .plan = plan, .tools = worker_serve, .tools_data = &for_tools, .server = serve, .server_data = &setup,
                                                .listeners = fds, .listener_count = setup.count, .tell = tell };
                 tell_where(r, &setup);

@@ -69,6 +69,15 @@ void exchange_error(struct exchange *x, int code, const char *message, json_t *d
         finish(x, mcp_error(x->message.id, code, message, data), status);
 }
 
+/* Counts by shape; NULL: none. */
+static void record_secrets(const struct exchange *x, const json_t *taken)
+{
+        const struct session *s = x->session;
+        if (json_object_size(taken) && s->readable)
+                broker_record(s->server->broker, s->number, "secrets_redacted",
+                              json_pack("{s:s, s:O}", "tool", tool_name(x), "shapes", taken));
+}
+
 /* Takes secrets out of what a tool says; false when that failed, and it must not be said. */
 static bool scrub(const struct exchange *x, json_t *value)
 {
@@ -76,9 +85,7 @@ static bool scrub(const struct exchange *x, json_t *value)
         const struct gate *gate = s->server->gate;
         bool failed = false;
         json_t *taken = gate && value ? gate_scrub(gate, value, &failed) : NULL;
-        if (taken && s->readable)
-                broker_record(s->server->broker, s->number, "secrets_redacted",
-                              json_pack("{s:s, s:O}", "tool", tool_name(x), "shapes", taken));
+        record_secrets(x, taken);
         json_decref(taken);
         return !failed;
 }
@@ -173,8 +180,10 @@ static void take_answer(struct session *s, const json_t *answer)
         struct exchange *x = call ? find_call(s, call) : NULL;
         if (x && json_object_get(answer, "progress"))
                 tell_progress(x, answer);
-        else if (x)
+        else if (x) {
+                record_secrets(x, json_object_get(answer, "secrets")); /* those that never left the box */
                 answer_for_tool(x, mcp_tool_result(answer));
+        }
 }
 
 static void on_tools(evutil_socket_t fd, short what, void *data)

@@ -20,6 +20,7 @@
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -48,7 +49,52 @@ struct service {
         struct toolbox box;
         struct channel channel;
         struct pending calls[JOBS_AT_ONCE];
+        struct capture_filter filter;
+        uint64_t counted[512]; /* secrets that were told of, by shape */
 };
+
+/* --- what commands write --- */
+
+/*
+ * It is looked through for secrets as it comes, since a secret may be cut in two by what is kept, or by two calls that each
+ * show a part. The server looks through every answer again, whole.
+ */
+static void *begin_scrubbing(void *context)
+{
+        struct scrub_stream *stream = malloc(sizeof *stream);
+        if (stream)
+                scrub_stream_init(stream, context);
+        return stream;
+}
+
+static bool scrub_piece(void *stream, const char *bytes, size_t length, struct text *out)
+{
+        return (bytes ? scrub_stream_feed(stream, bytes, length, out) : scrub_stream_finish(stream, out)) == 0;
+}
+
+static void end_scrubbing(void *stream)
+{
+        scrub_stream_done(stream);
+        free(stream);
+}
+
+/* What was taken out since the last time, by shape, for the record; NULL for nothing. */
+static json_t *count_secrets(struct service *s)
+{
+        const struct scrubber *scrubber = s->filter.context;
+        json_t *taken = NULL;
+        for (size_t i = 0; scrubber && i < scrubber_shapes(scrubber) && i < ARRAY_SIZE(s->counted); i++) {
+                uint64_t new = scrubber_count(scrubber, i) - s->counted[i];
+                s->counted[i] += new;
+                if (new && !taken)
+                        taken = json_object();
+                if (new)
+                        json_object_set_new(taken, scrubber_name(scrubber, i), json_integer((json_int_t)new));
+        }
+        return taken;
+}
+
+/* --- calls --- */
 
 static int put(struct service *s, const json_t *json)
 {
@@ -65,6 +111,10 @@ static int reply(struct service *s, json_int_t id, const struct tool_answer *ans
                 json_object_set(json, "structured", answer->structured);
         if (json && answer->image_type)
                 json_object_set_new(json, "image_type", json_string(answer->image_type));
+        json_t *taken = count_secrets(s);
+        if (json && taken)
+                json_object_set(json, "secrets", taken);
+        json_decref(taken);
         return put(s, json);
 }
 
@@ -219,6 +269,8 @@ int worker_serve(int socket, const struct launch_request *request)
         s.box = (struct toolbox){ .workspaces = workspaces, .names = setup->workspaces, .workspace_count = setup->workspace_count,
                                   .tracker = tracker_new(), .new_mode = 0666 & ~mask, .environment = request->environment,
                                   .most_seconds = (int64_t)request->plan->number[PLAN_TIMEOUT].number };
+        s.filter = (struct capture_filter){ begin_scrubbing, scrub_piece, end_scrubbing, setup->scrubber };
+        s.box.filter = setup->scrubber ? &s.filter : NULL;
         if (!s.box.tracker || channel_open(&s.channel, socket) < 0)
                 return 1;
         for (size_t i = 0; i < setup->workspace_count; i++)

@@ -7,6 +7,7 @@
 
 #include <jansson.h>
 
+#include "gate/scrub.h"
 #include "linux/launch.h"
 #include "tools/tool.h"
 #include "wire/channel.h"
@@ -15,6 +16,7 @@
 struct worker_setup {
         const struct workspace_name *workspaces; /* at least one */
         size_t workspace_count;                  /* at most WORKSPACES_MOST */
+        struct scrubber *scrubber;               /* for what commands write; NULL: none */
 };
 
 /* Answers calls until the channel ends. Runs as: the one process of a box. */

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "audit/record.h"
 #include "base/memory.h"
 #include "tools/shell.h"
 #include "tools/tool.h"
@@ -34,14 +35,17 @@ static bool make_id(char *ret, size_t size)
         return true;
 }
 
-void background_add(struct toolbox *box, struct shell *s, struct tool_answer *answer)
+void background_add(struct toolbox *box, struct shell *s, const char *command, struct tool_answer *answer)
 {
         struct shell **room = find_room(box);
-        if (!room || !make_id(s->id, sizeof s->id)) {
+        s->command = strdup(command);
+        if (!room || !s->command || !make_id(s->id, sizeof s->id)) {
+                tool_fail(answer, !room ? "too many commands run in the background"
+                                        : s->command ? "there are no random numbers" : "no memory");
                 shell_free(s);
-                tool_fail(answer, room ? "there are no random numbers" : "too many commands run in the background");
                 return;
         }
+        record_time(s->started);
         shell_free(*room);
         *room = s;
         text_format(&answer->text, "shell_id: %s", s->id);
@@ -66,21 +70,35 @@ static struct shell *find(struct toolbox *box, const json_t *arguments, struct t
         return NULL;
 }
 
+/* What is new of a stream, or all of it. */
+static void show_stream(struct capture *c, const char *name, bool all, struct text *out)
+{
+        CLEANUP_TEXT struct text output = { 0 };
+        capture_print(c, all ? 0 : c->told, &output);
+        c->told = c->bytes;
+        text_format(out, "%s (%llu bytes%s):\n", name, (unsigned long long)c->written, all || !output.length ? "" : ", what is new");
+        (void)tool_add_utf8(out, output.data ? output.data : "", output.length);
+        if (output.length && output.data[output.length - 1] != '\n')
+                text_add(out, "\n");
+}
+
 static void show(struct toolbox *box, const json_t *arguments, struct tool_answer *answer)
 {
         struct shell *s = find(box, arguments, answer);
-        CLEANUP_TEXT struct text output = { 0 };
         if (!s)
                 return;
         (void)shell_step(s);
-        shell_print(s, tool_flag(arguments, "all") ? 0 : s->told, &output);
-        s->told = s->bytes;
+        text_add(&answer->text, "command: ");
+        (void)tool_add_utf8(&answer->text, s->command, strlen(s->command));
         if (s->ended)
-                text_format(&answer->text, "status: exited with %d\n", shell_exit_status(s));
+                text_format(&answer->text, "\nstatus: exited with %d\n", shell_exit_status(s));
         else
-                text_add(&answer->text, "status: running\n");
-        (void)tool_add_utf8(&answer->text, output.data ? output.data : "", output.length);
-        answer->structured = json_pack("{s:b, s:I}", "running", !s->ended, "bytes", (json_int_t)s->bytes);
+                text_add(&answer->text, "\nstatus: running\n");
+        text_format(&answer->text, "started: %s\n", s->started);
+        show_stream(&s->streams[0], "stdout", tool_flag(arguments, "all"), &answer->text);
+        show_stream(&s->streams[1], "stderr", tool_flag(arguments, "all"), &answer->text);
+        answer->structured = json_pack("{s:b, s:I, s:I}", "running", !s->ended, "stdout_bytes", (json_int_t)s->streams[0].written,
+                                       "stderr_bytes", (json_int_t)s->streams[1].written);
         if (answer->structured && s->ended)
                 json_object_set_new(answer->structured, "exit_code", json_integer(shell_exit_status(s)));
 }
@@ -106,7 +124,8 @@ static const struct tool_field show_parameters[] = {
 
 static const struct tool_field show_results[] = {
         { "running", TOOL_BOOLEAN, true, "Whether it still runs.", 0, 0 },
-        { "bytes", TOOL_INTEGER, true, "How much it wrote so far.", 0, 0 },
+        { "stdout_bytes", TOOL_INTEGER, true, "How much it wrote to its standard output so far.", 0, 0 },
+        { "stderr_bytes", TOOL_INTEGER, true, "The same of its standard error.", 0, 0 },
         { "exit_code", TOOL_INTEGER, false, "Its exit status, once it has ended.", 0, 0 },
 };
 

@@ -12,13 +12,16 @@ static struct job *start(struct toolbox *box, const json_t *arguments, struct to
         int64_t seconds = tool_integer(arguments, "timeout", background ? WHOLE_SESSION : DEFAULT_SECONDS);
         if (box->most_seconds && box->most_seconds < seconds)
                 seconds = box->most_seconds;
-        struct shell *s = shell_start(tool_string(arguments, "command"), workspace_root(box->workspaces[box->current]), box->environment,
-                                      seconds * 1000, &e);
+        const struct shell_request request = { .command = tool_string(arguments, "command"),
+                                               .directory = workspace_root(box->workspaces[box->current]),
+                                               .environment = box->environment, .timeout_ms = seconds * 1000,
+                                               .background = background, .filter = box->filter };
+        struct shell *s = shell_start(&request, &e);
         if (!s)
                 tool_fail(answer, "%s", e.text);
         if (!s || !background)
                 return s ? &s->job : NULL;
-        background_add(box, s, answer);
+        background_add(box, s, request.command, answer);
         return NULL;
 }
 
@@ -27,7 +30,7 @@ static void finish(struct job *j, struct tool_answer *answer)
         const struct shell *s = shell_of(j);
         CLEANUP_TEXT struct text output = { 0 };
         int status = shell_exit_status(s);
-        shell_print(s, 0, &output);
+        capture_print(&s->streams[0], 0, &output);
         tool_add_utf8(&answer->text, output.data ? output.data : "", output.length);
         if (answer->text.length && answer->text.data[answer->text.length - 1] != '\n')
                 text_add(&answer->text, "\n");
@@ -35,7 +38,7 @@ static void finish(struct job *j, struct tool_answer *answer)
                 text_format(&answer->text, "bash: timed out after %llds\n", (long long)((s->deadline - s->began) / 1000));
         text_format(&answer->text, "exit: %d", status);
         answer->structured = json_pack("{s:i, s:b, s:I}", "exit_code", status, "timed_out", s->timed_out, "bytes",
-                                       (json_int_t)s->bytes);
+                                       (json_int_t)s->streams[0].written);
 }
 
 static const struct tool_field parameters[] = {

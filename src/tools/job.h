@@ -12,7 +12,7 @@
 
 #include "base/text.h"
 
-enum { JOB_FDS = 2 };
+enum { JOB_FDS = 3 };
 
 struct job;
 

@@ -26,13 +26,13 @@
 
 static const char stage[] = "bash";
 
-static int spawn(const char *command, const char *directory, char *const *environment, int output, pid_t *ret)
+static int spawn(const struct shell_request *request, const int outputs[2], pid_t *ret)
 {
         posix_spawn_file_actions_t actions;
         posix_spawnattr_t attributes;
         sigset_t none, all;
         char name[] = "bash", flag[] = "-c";
-        char *const words[] = { name, flag, (char *)(uintptr_t)command, NULL }; /* nobody writes to it */
+        char *const words[] = { name, flag, (char *)(uintptr_t)request->command, NULL }; /* nobody writes to it */
         (void)sigemptyset(&none);
         (void)sigfillset(&all);
         if (posix_spawn_file_actions_init(&actions) != 0)
@@ -43,11 +43,11 @@ static int spawn(const char *command, const char *directory, char *const *enviro
         }
         int r = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
         if (r == 0)
-                r = posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
+                r = posix_spawn_file_actions_adddup2(&actions, outputs[0], STDOUT_FILENO);
         if (r == 0)
-                r = posix_spawn_file_actions_adddup2(&actions, output, STDERR_FILENO);
+                r = posix_spawn_file_actions_adddup2(&actions, outputs[1], STDERR_FILENO);
         if (r == 0)
-                r = posix_spawn_file_actions_addchdir_np(&actions, directory);
+                r = posix_spawn_file_actions_addchdir_np(&actions, request->directory);
         if (r == 0)
                 r = posix_spawnattr_setsigmask(&attributes, &none);
         if (r == 0)
@@ -55,7 +55,7 @@ static int spawn(const char *command, const char *directory, char *const *enviro
         if (r == 0)
                 r = posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
         if (r == 0)
-                r = posix_spawnp(ret, name, &actions, &attributes, words, environment);
+                r = posix_spawnp(ret, name, &actions, &attributes, words, request->environment);
         (void)posix_spawnattr_destroy(&attributes);
         (void)posix_spawn_file_actions_destroy(&actions);
         return -r;
@@ -66,9 +66,10 @@ static int spawn(const char *command, const char *directory, char *const *enviro
 static nfds_t poll_for(const struct job *j, struct pollfd ret[JOB_FDS])
 {
         const struct shell *s = shell_of(j);
-        ret[0] = (struct pollfd){ .fd = s->output, .events = POLLIN };
-        ret[1] = (struct pollfd){ .fd = s->pidfd, .events = POLLIN };
-        return s->ended ? 0 : 2;
+        ret[0] = (struct pollfd){ .fd = s->streams[0].fd, .events = POLLIN };
+        ret[1] = (struct pollfd){ .fd = s->streams[1].fd, .events = POLLIN };
+        ret[2] = (struct pollfd){ .fd = s->pidfd, .events = POLLIN };
+        return s->ended ? 0 : 3;
 }
 
 static int64_t deadline(const struct job *j)
@@ -85,7 +86,7 @@ static bool step(struct job *j)
 static uint64_t progress(const struct job *j, struct text *message)
 {
         const struct shell *s = shell_of(j);
-        text_format(message, "%llu bytes of output", (unsigned long long)s->bytes);
+        text_format(message, "%llu bytes of output", (unsigned long long)(s->streams[0].written + s->streams[1].written));
         return (uint64_t)(clock_ms() - s->began); /* one that is silent gets on too */
 }
 
@@ -98,27 +99,41 @@ static const struct job_kind shell_kind = { poll_for, deadline, step, progress, 
 
 /* --- running it --- */
 
-struct shell *shell_start(const char *command, const char *directory, char *const *environment, int64_t timeout_ms,
-                          struct error *e)
+/* The ends that the command writes to: one for both of its streams, or one for each. */
+static int open_streams(struct shell *s, const struct shell_request *request, int ret[2])
 {
-        int ends[2];
+        size_t kept = request->background ? SHELL_KEPT_BACKGROUND : SHELL_KEPT;
+        for (size_t i = 0; i < (request->background ? 2 : 1); i++) {
+                int ends[2];
+                if (pipe2(ends, O_CLOEXEC) < 0)
+                        return -errno;
+                ret[i] = ends[1];
+                int r = capture_open(&s->streams[i], ends[0], kept / 2, request->filter);
+                if (r < 0)
+                        return r;
+        }
+        return 0;
+}
+
+struct shell *shell_start(const struct shell_request *request, struct error *e)
+{
+        int outputs[2] = { -1, -1 };
         struct shell *s = calloc(1, sizeof *s);
-        if (!s || !(s->tail = malloc(SHELL_TAIL)) || pipe2(ends, O_CLOEXEC) < 0) {
-                error_errno(e, s && s->tail ? errno : ENOMEM, stage, "cannot make a pipe");
-                if (s)
-                        free(s->tail);
-                free(s);
+        if (!s) {
+                error_errno(e, ENOMEM, stage, "cannot start bash");
                 return NULL;
         }
-        CLEANUP_FD int theirs = ends[1];
-        s->job.kind = &shell_kind;
-        s->output = ends[0];
-        s->pidfd = -1;
-        s->began = clock_ms();
-        s->deadline = s->began + timeout_ms;
-        int r = fcntl(s->output, F_SETFL, O_NONBLOCK) < 0 ? -errno : spawn(command, directory, environment, theirs, &s->pid);
+        *s = (struct shell){ .job.kind = &shell_kind, .pidfd = -1, .background = request->background, .began = clock_ms(),
+                             .streams = { { .fd = -1 }, { .fd = -1 } } };
+        s->deadline = s->began + request->timeout_ms;
+        int r = open_streams(s, request, outputs);
+        const int theirs[] = { outputs[0], request->background ? outputs[1] : outputs[0] };
+        if (r == 0)
+                r = spawn(request, theirs, &s->pid);
         if (r == 0 && (s->pidfd = pidfd_open(s->pid, 0)) < 0)
                 r = -errno;
+        fd_close(&outputs[0]);
+        fd_close(&outputs[1]);
         if (r < 0) {
                 error_errno(e, -r, stage, "cannot start bash");
                 shell_free(s);
@@ -141,46 +156,16 @@ void shell_free(struct shell *s)
         if (s->pid > 1 && !s->ended)
                 (void)waitpid(s->pid, NULL, 0); /* it was killed, so this is no waiting */
         fd_close(&s->pidfd);
-        fd_close(&s->output);
-        text_done(&s->head);
-        free(s->tail);
+        for (size_t i = 0; i < ARRAY_SIZE(s->streams); i++)
+                capture_done(&s->streams[i]);
+        free(s->command);
         free(s);
 }
 
-static void keep(struct shell *s, const char *bytes, size_t length)
-{
-        s->bytes += length;
-        if (s->head.length < SHELL_HEAD) {
-                size_t room = SHELL_HEAD - s->head.length, n = length < room ? length : room;
-                text_add_bytes(&s->head, bytes, n);
-                bytes += n;
-                length -= n;
-        }
-        while (length) {
-                size_t place = (s->tail_start + s->tail_length) % SHELL_TAIL, room = SHELL_TAIL - place;
-                size_t n = length < room ? length : room, kept = s->tail_length + n;
-                memcpy(s->tail + place, bytes, n);
-                s->tail_start = (s->tail_start + (kept > SHELL_TAIL ? kept - SHELL_TAIL : 0)) % SHELL_TAIL;
-                s->tail_length = kept < SHELL_TAIL ? kept : SHELL_TAIL;
-                bytes += n;
-                length -= n;
-        }
-}
-
-/* As much as is there now; in bounds, so that one that writes without end does not keep us from the others. */
 static void read_output(struct shell *s)
 {
-        char piece[64 << 10];
-        for (int i = 0; i < 16 && s->output >= 0; i++) {
-                ssize_t n = read(s->output, piece, sizeof piece);
-                if (n > 0)
-                        keep(s, piece, (size_t)n);
-                else if (n == 0 || errno != EINTR) {
-                        if (n == 0 || errno != EAGAIN)
-                                fd_close(&s->output);
-                        return;
-                }
-        }
+        for (size_t i = 0; i < ARRAY_SIZE(s->streams); i++)
+                capture_read(&s->streams[i]);
 }
 
 bool shell_step(struct shell *s)
@@ -193,24 +178,10 @@ bool shell_step(struct shell *s)
         if (!s->ended && waitpid(s->pid, &s->status, WNOHANG) == s->pid) {
                 s->ended = true;
                 read_output(s); /* what it wrote last */
+                for (size_t i = 0; i < ARRAY_SIZE(s->streams); i++)
+                        capture_finish(&s->streams[i]);
         }
         return s->ended;
-}
-
-void shell_print(const struct shell *s, uint64_t from, struct text *out)
-{
-        uint64_t tail_from = s->bytes - s->tail_length;
-        if (from < s->head.length)
-                text_add_bytes(out, s->head.data + from, s->head.length - (size_t)from);
-        uint64_t gap = from > s->head.length ? from : s->head.length;
-        if (gap < tail_from)
-                text_format(out, "\n... (output truncated, %llu bytes elided)\n", (unsigned long long)(tail_from - gap));
-        for (uint64_t at = gap > tail_from ? gap : tail_from; at < s->bytes;) {
-                size_t place = (s->tail_start + (size_t)(at - tail_from)) % SHELL_TAIL;
-                size_t n = SHELL_TAIL - place < s->bytes - at ? SHELL_TAIL - place : (size_t)(s->bytes - at);
-                text_add_bytes(out, s->tail + place, n);
-                at += n;
-        }
 }
 
 int shell_exit_status(const struct shell *s)

@@ -7,30 +7,38 @@
 #include <sys/types.h>
 
 #include "base/error.h"
-#include "base/text.h"
+#include "tools/capture.h"
 #include "tools/job.h"
 
-enum { SHELL_HEAD = 50 << 10, SHELL_TAIL = 50 << 10 };
+enum {
+        SHELL_KEPT = 100 << 10,           /* bytes of output, of a command that somebody waits for */
+        SHELL_KEPT_BACKGROUND = 1 << 20,  /* of each stream of one that nobody does */
+};
 
 struct shell {
         struct job job;
         pid_t pid;
-        int pidfd;           /* readable when it has ended */
-        int output;          /* of both streams, in their order */
+        int pidfd;               /* readable when it has ended */
         int64_t began, deadline; /* of clock_ms() */
         bool ended, timed_out;
-        int status;          /* as wait has it */
-        struct text head;    /* the first bytes */
-        char *tail;          /* a ring of the last */
-        size_t tail_start, tail_length;
-        uint64_t bytes;      /* in all */
-        uint64_t told;       /* of them, to who asks again and again: background.c */
-        char id[33];         /* the same; "" for a command that somebody waits for */
+        int status;              /* as wait has it */
+        bool background;         /* its streams are kept apart; else they are one, in their order */
+        struct capture streams[2];
+        char id[33];             /* of one in the background: background.c */
+        char *command;           /* the same */
+        char started[32];        /* the same: the time, for people */
+};
+
+struct shell_request {
+        const char *command, *directory;
+        char *const *environment;
+        int64_t timeout_ms;
+        bool background;
+        const struct capture_filter *filter; /* NULL: none */
 };
 
 /* Starts `bash -c COMMAND` in a session of its own. NULL with an error when it cannot. */
-struct shell *shell_start(const char *command, const char *directory, char *const *environment, int64_t timeout_ms,
-                          struct error *e);
+struct shell *shell_start(const struct shell_request *request, struct error *e);
 
 /* The command that this job is. */
 static inline struct shell *shell_of(const struct job *j)
@@ -43,9 +51,6 @@ void shell_free(struct shell *s);
 
 /* Reads what came, notices its end, ends it when its time is up. True when all is over. */
 bool shell_step(struct shell *s);
-
-/* Its output from a byte on: all of it, or what is left of its head and its tail and how much is missing between them. */
-void shell_print(const struct shell *s, uint64_t from, struct text *out);
 
 /* The exit status that a shell would tell: its own, 128 and the signal, 124 when its time was up. */
 int shell_exit_status(const struct shell *s);

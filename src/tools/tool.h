@@ -14,6 +14,7 @@
 #include "path/workspace.h"
 #include "tools/job.h"
 
+struct capture_filter;
 struct shell;
 
 enum { BACKGROUND_MOST = 32, WORKSPACES_MOST = 16 };
@@ -33,6 +34,7 @@ struct toolbox {
         mode_t new_mode;               /* of files that are made */
         char *const *environment;      /* of commands */
         int64_t most_seconds;          /* that a command may take; 0: as long as it was asked for */
+        const struct capture_filter *filter; /* of what commands write; NULL: none */
         struct shell *background[BACKGROUND_MOST]; /* commands that nobody waits for; NULL: free */
 };
 
@@ -106,7 +108,7 @@ const struct workspace *toolbox_find(const struct toolbox *box, const char *path
 bool toolbox_may_change(const struct toolbox *box, const struct spot *s, const char *verb, struct tool_answer *answer);
 
 /* Takes the command over, or ends it; the answer says which. */
-void background_add(struct toolbox *box, struct shell *s, struct tool_answer *answer);
+void background_add(struct toolbox *box, struct shell *s, const char *command, struct tool_answer *answer);
 void background_free(struct toolbox *box);
 
 /* "a fifo", "a socket"; what a file is when it is no regular one. */

@@ -3,6 +3,7 @@ import contextlib
 import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import time
@@ -206,7 +207,7 @@ def test_the_plans_time_holds_for_commands(connect, workspace):
     assert client.text('Bash', command='sleep 60', timeout=50) == 'bash: timed out after 1s\nexit: 124'
     handle = client('Bash', command='sleep 60', run_in_background=True)['structuredContent']['shell_id']
     time.sleep(1.3)
-    assert client.text('BashOutput', shell_id=handle) == 'status: exited with 124\n'
+    assert '\nstatus: exited with 124\n' in client.text('BashOutput', shell_id=handle)
 
 
 def test_the_record_that_a_plan_asks_for_is_kept(connect, home, workspace):
@@ -310,13 +311,17 @@ def test_cancelling_ends_what_was_started(client, workspace):
 
 
 def test_a_command_in_the_background(client):
-    handle = client('Bash', command='echo one; sleep 0.3; echo two; sleep 60', run_in_background=True)['structuredContent']['shell_id']
-    seen, deadline = '', time.monotonic() + 10
+    command = 'echo one; echo err >&2; sleep 0.3; echo two; sleep 60'
+    handle = client('Bash', command=command, run_in_background=True)['structuredContent']['shell_id']
+    seen, deadline = [], time.monotonic() + 10
     while 'two' not in seen and time.monotonic() < deadline:
-        seen += client.text('BashOutput', shell_id=handle).removeprefix('status: running\n')
+        text = client.text('BashOutput', shell_id=handle)
+        head, _, output = text.partition('stdout (')
+        assert re.fullmatch(rf'command: {re.escape(command)}\nstatus: running\nstarted: \d{{4}}-[-0-9T:.]+Z\n', head)
+        seen += [line for line in output.splitlines() if 'bytes' not in line]
         time.sleep(0.05)
-    assert seen == 'one\ntwo\n'
-    assert client.text('BashOutput', shell_id=handle, all=True) == 'status: running\none\ntwo\n'
+    assert sorted(seen) == ['err', 'one', 'two']        # each once
+    assert client.text('BashOutput', shell_id=handle, all=True).endswith('stdout (8 bytes):\none\ntwo\nstderr (4 bytes):\nerr\n')
     assert client.text('KillShell', shell_id=handle) == 'killed'
     assert client.refusal('BashOutput', shell_id=handle) == f'unknown shell_id: {handle}'
 
@@ -418,6 +423,22 @@ def test_secrets_are_taken_out_of_all_that_is_said(connect, workspace):
     assert KEY not in client.text('Glob', pattern='*')
     assert KEY not in client.refusal('Read', file_path=f'none/{KEY}')
     assert KEY not in json.dumps(client('Read', file_path=KEY))
+
+
+def test_a_secret_that_is_cut_in_two_is_one(connect):
+    client = connect('--level', 'strict')
+    # By the pieces that are written, and so by the calls that show them;
+    handle = client('Bash', command=f'printf {KEY[:9]}; sleep 0.5; echo {KEY[9:]}; sleep 60', run_in_background=True)[
+        'structuredContent']['shell_id']
+    seen, deadline = '', time.monotonic() + 10
+    while 'REDACTED' not in seen and time.monotonic() < deadline:
+        seen += client.text('BashOutput', shell_id=handle).partition('started')[2]
+        time.sleep(0.05)
+    assert '[REDACTED:aws-access-key]\n' in seen and KEY[:9] not in seen and KEY[9:] not in seen
+    # and by the edge of what is kept of a long output.
+    half = 50 << 10
+    text = client.text('Bash', command=f'head -c {half - 10} /dev/zero | tr "\\0" .; echo -n " {KEY} "; head -c 200000 /dev/zero | tr "\\0" .')
+    assert KEY[:9] not in text and 'elided' in text
 
 
 def test_a_policy_adds_shapes_and_the_record_counts_them(connect, home, workspace):

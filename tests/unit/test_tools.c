@@ -627,7 +627,9 @@ static struct shell *run_shell(const char *command, int64_t timeout_ms)
 {
         static char path[] = "PATH=/usr/local/bin:/usr/bin:/bin", *environment[] = { path, NULL };
         struct error e = { 0 };
-        struct shell *s = shell_start(command, root, environment, timeout_ms, &e);
+        const struct shell_request request = { .command = command, .directory = root, .environment = environment,
+                                               .timeout_ms = timeout_ms };
+        struct shell *s = shell_start(&request, &e);
         if (!s)
                 fail_msg("%s", e.text);
         run_job(&s->job);
@@ -638,7 +640,7 @@ static void check_shell(const char *command, int64_t timeout_ms, const char *exp
 {
         struct shell *s = run_shell(command, timeout_ms);
         CLEANUP_TEXT struct text out = { 0 };
-        shell_print(s, 0, &out);
+        capture_print(&s->streams[0], 0, &out);
         assert_string_equal(out.data ? out.data : "", expected);
         assert_int_equal(shell_exit_status(s), status);
         shell_free(s);
@@ -670,12 +672,60 @@ static void test_long_output_keeps_its_head_and_its_tail(void **state)
         (void)state;
         struct shell *s = run_shell("echo first; head -c 5000000 /dev/zero | tr '\\0' x; echo; echo last", 30000);
         CLEANUP_TEXT struct text out = { 0 };
-        shell_print(s, 0, &out);
-        assert_true(out.length < SHELL_HEAD + SHELL_TAIL + 100);
+        capture_print(&s->streams[0], 0, &out);
+        assert_true(out.length < SHELL_KEPT + 100);
         assert_memory_equal(out.data, "first\nxxx", 9);
         assert_string_equal(out.data + out.length - 7, "x\nlast\n");
         assert_non_null(strstr(out.data, "\n... (output truncated, 4897612 bytes elided)\n"));
-        assert_true(s->bytes == 5000012);
+        assert_true(s->streams[0].written == 5000012);
+        shell_free(s);
+}
+
+/* A filter that holds back lines which have not ended, and says "no" for "yes". */
+struct held {
+        struct text line;
+};
+
+static void *begin_held(void *context)
+{
+        (void)context;
+        return calloc(1, sizeof(struct held));
+}
+
+static bool feed_held(void *stream, const char *bytes, size_t length, struct text *out)
+{
+        struct held *h = stream;
+        text_add_bytes(&h->line, bytes ? bytes : "", length);
+        bool whole = !bytes || (length && bytes[length - 1] == '\n');
+        if (whole && h->line.length) {
+                text_add(out, strstr(h->line.data, "yes") ? "no\n" : h->line.data);
+                h->line.length = 0;
+        }
+        return !out->failed;
+}
+
+static void end_held(void *stream)
+{
+        text_done(&((struct held *)stream)->line);
+        free(stream);
+}
+
+static void test_output_goes_through_the_filter_as_it_comes(void **state)
+{
+        (void)state;
+        static const struct capture_filter held = { begin_held, feed_held, end_held, NULL };
+        static char path[] = "PATH=/usr/bin:/bin", *environment[] = { path, NULL };
+        const struct shell_request request = { .command = "printf ye; sleep 0.2; printf 's\\n'; sleep 0.2; printf end",
+                                               .directory = root, .environment = environment, .timeout_ms = 10000, .filter = &held };
+        struct error e = { 0 };
+        struct shell *s = shell_start(&request, &e);
+        assert_non_null(s);
+        run_job(&s->job);
+        CLEANUP_TEXT struct text out = { 0 };
+        capture_print(&s->streams[0], 0, &out);
+        assert_string_equal(out.data, "no\nend");
+        assert_int_equal(s->streams[0].written, 7);
+        assert_int_equal(s->streams[0].bytes, 6);
         shell_free(s);
 }
 
@@ -695,17 +745,22 @@ static void test_a_command_in_the_background(void **state)
                 (void)usleep(10000);
                 text = call("BashOutput", arguments, &error);
         }
-        GOOD("BashOutput", arguments, box.background[0]->ended ? "status: exited with 0\n" : "status: running\n");
+        assert_non_null(strstr(text, "command: echo one; read x < fifo; echo two\nstatus: running\nstarted: 20"));
+        assert_non_null(strstr(text, "stdout (4 bytes, what is new):\none\nstderr (0 bytes):\n"));
+        text = call("BashOutput", arguments, &error);
+        assert_non_null(strstr(text, "stdout (4 bytes):\nstderr (0 bytes):\n"));
         GOOD("KillShell", arguments, box.background[0]->ended ? "it had ended already" : "killed");
         BAD("BashOutput", "{'shell_id': 'x'}", "unknown shell_id: x");
-        text = call("Bash", "{'command': 'echo out; exit 5', 'run_in_background': true}", &error);
+        text = call("Bash", "{'command': 'echo out; echo err >&2; exit 5', 'run_in_background': true}", &error);
         assert_int_equal(sscanf(text, "shell_id: %32s", id), 1);
         (void)snprintf(arguments, sizeof arguments, "{'shell_id': '%s', 'all': true}", id);
         for (int i = 0; i < 200 && !box.background[0]->ended; i++) {
                 (void)usleep(10000);
                 (void)call("BashOutput", arguments, &error);
         }
-        GOOD("BashOutput", arguments, "status: exited with 5\nout\n");
+        text = call("BashOutput", arguments, &error);
+        assert_non_null(strstr(text, "\nstatus: exited with 5\nstarted: 20"));
+        assert_non_null(strstr(text, "stdout (4 bytes):\nout\nstderr (4 bytes):\nerr\n"));
         for (int i = 0; i < BACKGROUND_MOST - 1; i++)
                 (void)call("Bash", "{'command': 'sleep 100', 'run_in_background': true}", &error);
         assert_false(error);
@@ -771,6 +826,7 @@ int main(void)
                 IN_BOX(test_a_command_runs_to_its_end),
                 IN_BOX(test_a_command_has_its_time),
                 IN_BOX(test_long_output_keeps_its_head_and_its_tail),
+                IN_BOX(test_output_goes_through_the_filter_as_it_comes),
                 IN_BOX(test_a_command_in_the_background),
                 IN_BOX(test_arguments_are_checked_by_the_table),
                 IN_BOX(test_a_client_is_told_everything),
