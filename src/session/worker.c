@@ -268,6 +268,7 @@ int worker_serve(int socket, const struct launch_request *request)
         environ = (char **)(uintptr_t)request->environment; /* the person's own is nobody's business here */
         s.box = (struct toolbox){ .workspaces = workspaces, .names = setup->workspaces, .workspace_count = setup->workspace_count,
                                   .tracker = tracker_new(), .new_mode = 0666 & ~mask, .environment = request->environment,
+                                  .plan = request->plan,
                                   .most_seconds = (int64_t)request->plan->number[PLAN_TIMEOUT].number };
         s.filter = (struct capture_filter){ begin_scrubbing, scrub_piece, end_scrubbing, setup->scrubber };
         s.box.filter = setup->scrubber ? &s.filter : NULL;

@@ -93,7 +93,7 @@ static void run(struct toolbox *box, const json_t *arguments, struct tool_answer
         if (!toolbox_may_change(box, &s, "edit", answer))
                 return;
         if (read_whole(&s, &content, &e) < 0) {
-                tool_fail(answer, "%s", e.text);
+                toolbox_fail(box, answer, &e, s.path, false);
                 return;
         }
         struct piece in = { content.data ? content.data : "", content.length };
@@ -115,7 +115,9 @@ static void run(struct toolbox *box, const json_t *arguments, struct tool_answer
         replace(in, old, new, &changed);
         if (changed.failed || spot_replace(&s, changed.data ? changed.data : "", changed.length, box->new_mode, &e) < 0 ||
             tracker_mark(box->tracker, s.path, &s.st) < 0) {
-                tool_fail(answer, "%s", e.code ? e.text : "no memory");
+                if (!e.code)
+                        (void)error_errno(&e, ENOMEM, "tools", "cannot write %s", s.path);
+                toolbox_fail(box, answer, &e, s.path, true);
                 return;
         }
         text_format(&answer->text, "replaced %zu occurrence(s) in %s", found, s.path);

@@ -280,7 +280,7 @@ static struct job *start(struct toolbox *box, const json_t *arguments, struct to
         struct walk_start where = { workspace, &from, tool_flag(arguments, "ignored") };
         struct job *j = walk_new(&where, &visitor, h, &e);
         if (!j)
-                tool_fail(answer, "%s", e.text);
+                toolbox_fail(box, answer, &e, from.path, false);
         return j;
 }
 

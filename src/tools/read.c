@@ -178,7 +178,7 @@ static void run(struct toolbox *box, const json_t *arguments, struct tool_answer
         } else {
                 CLEANUP_FD int fd = spot_open(&s, O_RDONLY, &e);
                 if (fd < 0)
-                        tool_fail(answer, "%s", e.text);
+                        toolbox_fail(box, answer, &e, s.path, false);
                 else
                         read_file(box, fd, &s, arguments, answer);
         }

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "path/tracker.h"
 #include "path/workspace.h"
+#include "policy/plan.h"
 #include "tools/job.h"
 
 struct capture_filter;
@@ -34,6 +35,7 @@ struct toolbox {
         mode_t new_mode;               /* of files that are made */
         char *const *environment;      /* of commands */
         int64_t most_seconds;          /* that a command may take; 0: as long as it was asked for */
+        const struct plan *plan;       /* of the box, to say which rule refused something; NULL: nobody knows */
         const struct capture_filter *filter; /* of what commands write; NULL: none */
         struct shell *background[BACKGROUND_MOST]; /* commands that nobody waits for; NULL: free */
 };
@@ -93,6 +95,9 @@ void tool_answer_done(struct tool_answer *answer);
 
 /* Makes it an error, with this sentence alone. */
 void tool_fail(struct tool_answer *answer, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Makes it this error, and says which rule of the box is behind it and what would allow it, if one is. `path` is absolute. */
+void toolbox_fail(const struct toolbox *box, struct tool_answer *answer, const struct error *e, const char *path, bool write);
 
 /* Adds bytes that may be anything: what is not UTF-8 becomes U+FFFD. True when something was not. */
 bool tool_add_utf8(struct text *out, const char *bytes, size_t length);

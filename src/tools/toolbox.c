@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "policy/pattern.h"
 #include "tools/tool.h"
 
 const struct tool *const tools[] = {
@@ -98,6 +99,36 @@ void tool_fail(struct tool_answer *answer, const char *format, ...)
         tool_answer_done(answer);
         *answer = (struct tool_answer){ .is_error = true };
         text_add(&answer->text, sentence);
+}
+
+/* What a person would have to change. */
+static void add_way_out(struct text *out, const struct rule *by, const char *path, bool write)
+{
+        const char *group = by && by->set ? strrchr(by->set, ' ') : NULL;
+        if (by && (by->kind == RULE_PROTECT || by->kind == RULE_DENY_WRITE) && group)
+                text_format(out, "filesystem.protect: [-%s] in the policy would allow it", group + 1);
+        else if (by && (by->kind == RULE_PROTECT || by->kind == RULE_DENY_WRITE))
+                text_add(out, "to allow it, take that rule out");
+        else
+                text_format(out, "ringwall mcp --%s %s would allow it", write ? "rw" : "ro", path);
+}
+
+void toolbox_fail(const struct toolbox *box, struct tool_answer *answer, const struct error *e, const char *path, bool write)
+{
+        const struct rule *by = NULL;
+        CLEANUP_TEXT struct text source = { 0 };
+        bool refused = e->code == EACCES || e->code == EPERM || e->code == EROFS;
+        tool_fail(answer, "%s", e->text);
+        if (!refused || !box->plan || *path != '/' || rules_decide(&box->plan->rules, path, write, &by))
+                return; /* or the file's own mode refuses it */
+        if (by)
+                source_print(by->from, &source);
+        text_add(&answer->text, "; the box does not allow it");
+        if (by)
+                text_format(&answer->text, " (%s %s, from %s)", by->kind == RULE_READ ? "only read" : rule_kind_words[by->kind], by->path,
+                            source.data ? source.data : "");
+        text_add(&answer->text, "; ");
+        add_way_out(&answer->text, by, path, write);
 }
 
 static const struct tool_field *find_field(const struct toolbox *box, const struct tool *t, const char *name)
@@ -256,6 +287,19 @@ static void fail_outside_all(const struct toolbox *box, const char *path, struct
                   roots.data ? roots.data : "them");
 }
 
+/* On its way to a path it was refused: which one that is, the rules know. */
+static void fail_to_find(const struct toolbox *box, const struct workspace *w, const char *path, const struct error *e,
+                         struct tool_answer *answer)
+{
+        CLEANUP_TEXT struct text whole = { 0 };
+        CLEANUP_ARENA struct arena *arena = arena_new((size_t)1 << 20);
+        if (*path != '/')
+                text_format(&whole, "%s/", workspace_root(w));
+        text_add(&whole, path);
+        const char *normal = arena && whole.data ? pattern_normalise(arena, whole.data) : NULL;
+        toolbox_fail(box, answer, e, normal ? normal : "", false);
+}
+
 const struct workspace *toolbox_find(const struct toolbox *box, const char *path, struct spot *ret, struct tool_answer *answer)
 {
         bool anywhere = *path == '/';
@@ -265,7 +309,7 @@ const struct workspace *toolbox_find(const struct toolbox *box, const char *path
                         return box->workspaces[i];
                 if (anywhere && e.code == EXDEV && box->workspace_count > 1)
                         continue; /* it may be another's */
-                tool_fail(answer, "%s", e.text);
+                fail_to_find(box, box->workspaces[i], path, &e, answer);
                 return NULL;
         }
         fail_outside_all(box, path, answer);

@@ -1,4 +1,5 @@
 /* Write: a file with this content, in place at once. What exists must have been read as it is. */
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 
@@ -26,7 +27,9 @@ static void run(struct toolbox *box, const json_t *arguments, struct tool_answer
                 return;
         if (spot_replace(&s, json_string_value(content), length, box->new_mode, &e) < 0 ||
             tracker_mark(box->tracker, s.path, &s.st) < 0) {
-                tool_fail(answer, "%s", e.code ? e.text : "no memory");
+                if (!e.code)
+                        (void)error_errno(&e, ENOMEM, "tools", "cannot write %s", s.path);
+                toolbox_fail(box, answer, &e, s.path, true);
                 return;
         }
         text_format(&answer->text, "wrote %zu bytes to %s", length, s.path);

@@ -496,6 +496,26 @@ def test_one_workspace_has_no_parameter_for_it(connect):
     assert "Read has no parameter 'workspace'" in client.refusal('Read', file_path='f', workspace='x')
 
 
+def test_a_refusal_names_the_rule_and_what_would_allow_it(connect, workspace):
+    for folder in ('keys', 'fixed', '.git/hooks'):
+        (workspace / folder).mkdir(parents=True)
+    (workspace / 'keys/key').write_text('k')
+    (workspace / 'private').write_text('x')
+    (workspace / 'private').chmod(0)
+    client = connect('--level', 'strict', '--deny-read', 'keys', '--deny-write', 'fixed')
+    assert client.refusal('Read', file_path='keys/key') == (
+        f'cannot look at keys/key: Permission denied; the box does not allow it (deny_read {workspace}/keys, from --deny-read); '
+        f'ringwall mcp --ro {workspace}/keys/key would allow it')
+    for tool, arguments in (('Glob', {'pattern': '*'}), ('Grep', {'pattern': 'k'})):
+        assert 'from --deny-read' in client.refusal(tool, path='keys', **arguments)
+    hook = client.refusal('Write', file_path='.git/hooks/pre-commit', content='x')
+    assert f'(protect {workspace}/.git/hooks, from default); filesystem.protect: [-git] in the policy would allow it' in hook
+    fixed = client.refusal('Write', file_path='fixed/f', content='x')
+    assert f'(deny_write {workspace}/fixed, from --deny-write); to allow it, take that rule out' in fixed
+    if os.geteuid() != 0:       # whose mode refuses it, not the box
+        assert client.refusal('Read', file_path='private').endswith('Permission denied')
+
+
 @pytest.mark.parametrize('flags, sentence', [
     (('-w', '.', '-w', 'missing'), 'missing'),
     (('-w', 'a=.', '-w', 'a=/usr'), "two workspaces are called 'a'; name one: NAME=/usr"),
