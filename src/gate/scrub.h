@@ -11,6 +11,7 @@
 #ifndef RINGWALL_GATE_SCRUB_H
 #define RINGWALL_GATE_SCRUB_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -45,6 +46,9 @@ static inline void scrubber_free_pointer(struct scrubber **s)
 size_t scrubber_shapes(const struct scrubber *s);
 const char *scrubber_name(const struct scrubber *s, size_t shape);
 uint64_t scrubber_count(const struct scrubber *s, size_t shape);
+
+/* What was taken out since the last time that this was asked: an object of counts by name. NULL for nothing. */
+json_t *scrubber_tell(struct scrubber *s);
 
 /* The whole text, in place. When it fails the text is empty. */
 int scrub_text(struct scrubber *s, struct text *t);

@@ -78,8 +78,9 @@ static int check_extras(const struct scrub_extra *extras, size_t count, struct e
 static int remember_names(struct scrubber *s, const struct scrub_extra *extras, size_t count, struct error *e)
 {
         s->counts = calloc(shape_count + count, sizeof *s->counts);
+        s->told = calloc(shape_count + count, sizeof *s->told);
         s->extras = calloc(count + 1, sizeof *s->extras);
-        if (!s->counts || !s->extras)
+        if (!s->counts || !s->told || !s->extras)
                 return error_errno(e, ENOMEM, stage, "cannot add shapes");
         for (; s->extra_count < count; s->extra_count++)
                 if (!(s->extras[s->extra_count] = strdup(extras[s->extra_count].name)))
@@ -150,6 +151,7 @@ void scrubber_free(struct scrubber *s)
                 free(s->extras[i]);
         free(s->extras);
         free(s->counts);
+        free(s->told);
         free(s->hits);
         free(s);
 }
@@ -177,6 +179,20 @@ void scrubber_counted(struct scrubber *s, unsigned shape)
         while (strcmp(scrubber_name(s, first), scrubber_name(s, shape)) != 0)
                 first++;
         s->counts[first]++;
+        s->news = true;
+}
+
+json_t *scrubber_tell(struct scrubber *s)
+{
+        json_t *taken = s->news ? json_object() : NULL;
+        for (size_t i = 0; s->news && i < scrubber_shapes(s); i++) {
+                json_int_t new = (json_int_t)(s->counts[i] - s->told[i]);
+                s->told[i] = s->counts[i];
+                if (new)
+                        json_object_set_new(taken, scrubber_name(s, i), json_integer(new));
+        }
+        s->news = false;
+        return taken;
 }
 
 const struct shape *scrubber_shape(unsigned shape)

@@ -22,7 +22,8 @@ struct scrubber {
         bool failed;      /* there was no memory for one */
         char **extras;    /* the names of what was added */
         size_t extra_count;
-        uint64_t *counts;
+        uint64_t *counts, *told; /* of secrets, by shape; what scrubber_tell() said of them */
+        bool news;               /* for it */
 };
 
 /* Is it the table's? NULL: it was added. */

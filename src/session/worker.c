@@ -50,7 +50,6 @@ struct service {
         struct channel channel;
         struct pending calls[JOBS_AT_ONCE];
         struct capture_filter filter;
-        uint64_t counted[512]; /* secrets that were told of, by shape */
 };
 
 /* --- what commands write --- */
@@ -78,22 +77,6 @@ static void end_scrubbing(void *stream)
         free(stream);
 }
 
-/* What was taken out since the last time, by shape, for the record; NULL for nothing. */
-static json_t *count_secrets(struct service *s)
-{
-        const struct scrubber *scrubber = s->filter.context;
-        json_t *taken = NULL;
-        for (size_t i = 0; scrubber && i < scrubber_shapes(scrubber) && i < ARRAY_SIZE(s->counted); i++) {
-                uint64_t new = scrubber_count(scrubber, i) - s->counted[i];
-                s->counted[i] += new;
-                if (new && !taken)
-                        taken = json_object();
-                if (new)
-                        json_object_set_new(taken, scrubber_name(scrubber, i), json_integer((json_int_t)new));
-        }
-        return taken;
-}
-
 /* --- calls --- */
 
 static int put(struct service *s, const json_t *json)
@@ -111,7 +94,7 @@ static int reply(struct service *s, json_int_t id, const struct tool_answer *ans
                 json_object_set(json, "structured", answer->structured);
         if (json && answer->image_type)
                 json_object_set_new(json, "image_type", json_string(answer->image_type));
-        json_t *taken = count_secrets(s);
+        json_t *taken = s->filter.context ? scrubber_tell(s->filter.context) : NULL; /* for the record */
         if (json && taken)
                 json_object_set(json, "secrets", taken);
         json_decref(taken);

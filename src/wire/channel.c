@@ -86,6 +86,8 @@ static int receive_in(struct channel *c)
                 text_add_bytes(&c->in, piece, (size_t)n);
                 if (c->in.failed)
                         return -ENOMEM;
+                if ((size_t)n < sizeof piece) /* that was all, or poll will tell of the rest */
+                        return 0;
         }
         return 0;
 }
