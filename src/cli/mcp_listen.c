@@ -19,6 +19,7 @@
 
 #include "base/fd.h"
 #include "base/text.h"
+#include "gate/address.h"
 
 static const char stage[] = "listen";
 
@@ -27,10 +28,8 @@ enum { BACKLOG = 128, TOKEN_LEAST = 16 };
 /* --- loopback --- */
 
 /* "127.0.0.1:80", "localhost:80", "[::1]:80", "80". */
-static int read_address(const char *text, struct sockaddr_storage *ret, socklen_t *ret_length, struct error *e)
+static int read_address(const char *text, union address *ret, socklen_t *ret_length, struct error *e)
 {
-        struct sockaddr_in *four = (struct sockaddr_in *)ret;
-        struct sockaddr_in6 *six = (struct sockaddr_in6 *)ret;
         const char *colon = strrchr(text, ':'), *port = colon ? colon + 1 : text;
         char host[INET6_ADDRSTRLEN + 2] = "127.0.0.1";
         unsigned long long number;
@@ -41,16 +40,15 @@ static int read_address(const char *text, struct sockaddr_storage *ret, socklen_
         else if (colon)
                 host[0] = '\0';
         if (strcmp(host, "[::1]") == 0) {
-                *six = (struct sockaddr_in6){ .sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT,
+                ret->v6 = (struct sockaddr_in6){ .sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT,
                                               .sin6_port = htons((uint16_t)number) };
-                *ret_length = sizeof *six;
+                *ret_length = sizeof ret->v6;
                 return 0;
         }
-        four->sin_family = AF_INET;
-        four->sin_port = htons((uint16_t)number);
-        *ret_length = sizeof *four;
-        if (inet_pton(AF_INET, strcmp(host, "localhost") == 0 ? "127.0.0.1" : host, &four->sin_addr) == 1 &&
-            ntohl(four->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET)
+        ret->v4 = (struct sockaddr_in){ .sin_family = AF_INET, .sin_port = htons((uint16_t)number) };
+        *ret_length = sizeof ret->v4;
+        if (inet_pton(AF_INET, strcmp(host, "localhost") == 0 ? "127.0.0.1" : host, &ret->v4.sin_addr) == 1 &&
+            ntohl(ret->v4.sin_addr.s_addr) >> 24 == IN_LOOPBACKNET)
                 return 0;
         return error_set(e, EPERM, stage, "refused to listen on %s: only loopback, because whoever reaches the server can use its "
                          "tools; from another machine, use a tunnel (ssh -L)", text);
@@ -58,22 +56,21 @@ static int read_address(const char *text, struct sockaddr_storage *ret, socklen_
 
 static int listen_loopback(const char *address, struct mcp_listening *ret, struct error *e)
 {
-        struct sockaddr_storage to = { 0 };
+        union address to = { 0 };
         socklen_t length = 0;
         const int on = 1;
         int r = read_address(address, &to, &length, e);
         if (r < 0)
                 return r;
-        CLEANUP_FD int fd = socket(to.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-        if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) < 0 ||
-            bind(fd, (struct sockaddr *)&to, length) < 0 || listen(fd, BACKLOG) < 0 ||
-            getsockname(fd, (struct sockaddr *)&to, &length) < 0)
+        CLEANUP_FD int fd = socket(to.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) < 0 || bind(fd, &to.any, length) < 0 ||
+            listen(fd, BACKLOG) < 0 || getsockname(fd, &to.any, &length) < 0)
                 return error_errno(e, errno, stage, "cannot listen on %s", address);
         char host[INET6_ADDRSTRLEN] = "[::1]";
-        const struct sockaddr_in *four = (const struct sockaddr_in *)&to;
-        if (to.ss_family == AF_INET)
-                (void)inet_ntop(AF_INET, &four->sin_addr, host, sizeof host);
-        (void)snprintf(ret->url, sizeof ret->url, "http://%s:%u/mcp", host, ntohs(four->sin_port)); /* the port is at the same place */
+        bool four = to.any.sa_family == AF_INET;
+        if (four)
+                (void)inet_ntop(AF_INET, &to.v4.sin_addr, host, sizeof host);
+        (void)snprintf(ret->url, sizeof ret->url, "http://%s:%u/mcp", host, ntohs(four ? to.v4.sin_port : to.v6.sin6_port));
         ret->fd = TAKE_FD(fd);
         return 0;
 }

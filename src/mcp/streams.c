@@ -26,9 +26,9 @@ static void stream_free(struct stream *s)
 /* A client that never comes back does not have all of its answers kept. */
 static void drop_oldest(struct streams *all, const void *owner)
 {
-        struct stream *s, *oldest = NULL; /* the newest are in front */
+        struct stream *oldest = NULL; /* the newest are in front */
         size_t unheard = 0;
-        LIST_FOREACH (s, &all->list, others) {
+        for (struct stream *s = LIST_FIRST(&all->list); s; s = LIST_NEXT(s, others)) {
                 if (s->owner == owner && s->ended && s->number) {
                         oldest = s;
                         unheard++;

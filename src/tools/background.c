@@ -78,7 +78,7 @@ static void show_stream(struct capture *c, const char *name, bool all, struct te
         c->told = c->bytes;
         text_format(out, "%s (%llu bytes%s):\n", name, (unsigned long long)c->written, all || !output.length ? "" : ", what is new");
         (void)tool_add_utf8(out, output.data ? output.data : "", output.length);
-        if (output.length && output.data[output.length - 1] != '\n')
+        if (output.data && output.length && output.data[output.length - 1] != '\n')
                 text_add(out, "\n");
 }
 

@@ -86,7 +86,8 @@ static bool step(struct job *j)
 static uint64_t progress(const struct job *j, struct text *message)
 {
         const struct shell *s = shell_of(j);
-        text_format(message, "%llu bytes of output", (unsigned long long)(s->streams[0].written + s->streams[1].written));
+        unsigned long long written = s->streams[0].written + s->streams[1].written;
+        text_format(message, "%llu bytes of output", written);
         return (uint64_t)(clock_ms() - s->began); /* one that is silent gets on too */
 }
 
