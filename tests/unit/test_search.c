@@ -1,0 +1,368 @@
+/* Glob and Grep: what they find, in which order, and what bounds them. */
+#include "test_tools_fixture.h"
+
+static void test_glob_patterns(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *pattern, *path;
+                bool matches;
+        } rows[] = {
+                { "*.c", "a.c", true },          { "*.c", "d/a.c", false },        { "d/*.c", "d/a.c", true },
+                { "**/*.c", "a.c", true },       { "**/*.c", "d/e/a.c", true },    { "d/**", "d/e/f", true },
+                { "d/**", "d", false },          { "d/**", "e/f", false },         { "**", "a/b", true },
+                { "a/**/b", "a/b", true },       { "a/**/b", "a/x/y/b", true },    { "a/**/b", "a/x/y/c", false },
+                { "a/**/b/**/c", "a/b/b/x/c", true }, { "**/x/**", "a/x/b", true }, { "?[ab].c", "xa.c", true },
+                { "?[ab].c", "xc.c", false },    { "a", "a/b", false },            { "a/b", "a", false },
+                { "**/a/**/a/**/a/**/a/**/b", "a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/a/c", false },
+        };
+        for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+                if (glob_matches(rows[i].pattern, rows[i].path) != rows[i].matches)
+                        fail_msg("%s and %s", rows[i].pattern, rows[i].path);
+}
+
+static void put_at(const char *name, const char *content, time_t when)
+{
+        const struct timespec times[] = { { when, 0 }, { when, 0 } };
+        put(name, content);
+        assert_int_equal(utimensat(AT_FDCWD, name, times, 0), 0);
+}
+
+static void test_glob_finds_the_newest_first(void **state)
+{
+        (void)state;
+        assert_int_equal(mkdir("d", 0755) | mkdir("d/e", 0755) | mkdir("out", 0755) | mkdir(".git", 0755), 0);
+        put_at("a.c", "", 100);
+        put_at("d/b.c", "", 300);
+        put_at("d/e/c.c", "", 200);
+        put_at("d/e/d.c", "", 200);
+        put_at("d/x.h", "", 500);
+        put_at("out/gen.c", "", 900);
+        put_at(".git/hook.c", "", 900);
+        put_at("new\nline.c", "", 50);
+        assert_int_equal(symlink("..", "d/loop"), 0);
+        put_at(".gitignore", "# generated\n/out/\n", 1);
+        GOOD("Glob", "{'pattern': '*.c'}", "$/d/b.c\n$/d/e/c.c\n$/d/e/d.c\n$/a.c\n$/new\\x0aline.c\n");
+        GOOD("Glob", "{'pattern': 'd/**/*.c', 'limit': 2}", "$/d/b.c\n$/d/e/c.c\n(1 more match; narrow the pattern or raise the limit)\n");
+        GOOD("Glob", "{'pattern': '*.c', 'path': 'd/e'}", "$/d/e/c.c\n$/d/e/d.c\n");
+        GOOD("Glob", "{'pattern': 'gen.*', 'ignored': true}", "$/out/gen.c\n");
+        GOOD("Glob", "{'pattern': 'gen.*'}", "no file matches");
+        BAD("Glob", "{'pattern': '[a'}", "the pattern is wrong: a '[' is not closed; write \\[ for the character itself");
+        BAD("Glob", "{'pattern': '*', 'path': 'a.c'}", "$/a.c is not a directory");
+        BAD("Glob", "{'pattern': '*', 'path': 'none'}", "no such directory: $/none");
+        BAD("Glob", "{'pattern': '*', 'path': '/etc'}", "path is outside workspace root: /etc is not in $");
+}
+
+static void test_gitignore_rules(void **state)
+{
+        (void)state;
+        assert_int_equal(mkdir("sub", 0755) | mkdir("sub/deep", 0755) | mkdir("logs", 0755), 0);
+        static const char *const names[] = { "keep.log", "x.log", "sub/x.log", "sub/keep.tmp", "sub/deep/only", "only", "logs/a",
+                                             "sub/#odd", "sub/deep/local" };
+        for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+                put_at(names[i], "", 100 + (time_t)i);
+        put_at(".gitignore", "*.log\n!keep.log\n*.tmp\r\n/only\nlogs/\n\\#odd\n\n   \n", 1);
+        put_at("sub/.gitignore", "!keep.tmp\ndeep/local\n", 1);
+        GOOD("Glob", "{'pattern': '[!.]*'}", "$/sub/deep/only\n$/sub/keep.tmp\n$/keep.log\n");
+}
+
+static void test_grep_finds_files_lines_and_counts(void **state)
+{
+        (void)state;
+        assert_int_equal(mkdir("d", 0755), 0);
+        put("a.txt", "one\ntwo two\nthree\nTWO\n");
+        put("d/b.c", "int two;\r\nint x;");
+        put_bytes("bin", "two\0two", 7);
+        put("left.log", "two\n");
+        put(".gitignore", "*.log\n");
+        GOOD("Grep", "{'pattern': 'two'}", "$/a.txt\n$/d/b.c\n");
+        GOOD("Grep", "{'pattern': 'two', 'output_mode': 'content'}", "$/a.txt:2:two two\n$/d/b.c:1:int two;\n");
+        GOOD("Grep", "{'pattern': 'two', 'output_mode': 'count', 'case_insensitive': true}", "$/a.txt:2\n$/d/b.c:1\n");
+        GOOD("Grep", "{'pattern': 'x;$', 'output_mode': 'content', 'glob': '*.c'}", "$/d/b.c:2:int x;\n");
+        GOOD("Grep", "{'pattern': '^', 'output_mode': 'count', 'path': 'a.txt'}", "$/a.txt:4\n");
+        GOOD("Grep", "{'pattern': 'two', 'glob': '*.log'}", "nothing matches");
+        GOOD("Grep", "{'pattern': 'two', 'glob': '*.log', 'ignored': true}", "$/left.log\n");
+        BAD("Grep", "{'pattern': 'a('}", "the pattern is wrong at its character 3: missing closing parenthesis");
+        BAD("Grep", "{'pattern': 'a', 'path': 'none'}", "no such file or directory: $/none");
+        BAD("Grep", "{'pattern': 'a', 'path': '..'}", "path is outside workspace root: .. is not in $");
+        BAD("Grep", "{'pattern': 'a', 'output_mode': 'x'}", "output_mode is one of files_with_matches, content, count");
+}
+
+static void test_grep_shows_what_is_around(void **state)
+{
+        (void)state;
+        put("f", "1\n2\n3 x\n4\n5\n6\n7 x\n8 x\n9\n");
+        GOOD("Grep", "{'pattern': 'x', 'output_mode': 'content', 'context': 1}",
+             "$/f-2-2\n$/f:3:3 x\n$/f-4-4\n--\n$/f-6-6\n$/f:7:7 x\n$/f:8:8 x\n$/f-9-9\n");
+        GOOD("Grep", "{'pattern': 'x', 'output_mode': 'content', 'before': 2}",
+             "$/f-1-1\n$/f-2-2\n$/f:3:3 x\n--\n$/f-5-5\n$/f-6-6\n$/f:7:7 x\n$/f:8:8 x\n");
+        GOOD("Grep", "{'pattern': 'x', 'output_mode': 'content', 'head_limit': 1}",
+             "$/f:3:3 x\n(there is more; narrow the pattern or raise head_limit)\n");
+        GOOD("Grep", "{'pattern': '2\\\\s3', 'output_mode': 'content'}", "nothing matches"); /* not over the end of a line */
+        GOOD("Grep", "{'pattern': '2\\\\s3', 'output_mode': 'content', 'multiline': true}", "$/f:2:2\n$/f:3:3 x\n");
+}
+
+static void test_grep_has_bounds(void **state)
+{
+        (void)state;
+        bool error = false;
+        char *line = malloc(100000);
+        memset(line, 'a', 100000);
+        put_bytes("long", line, 100000);
+        free(line);
+        const char *text = call("Grep", "{'pattern': 'a', 'output_mode': 'content'}", &error);
+        assert_false(error);
+        assert_in_range(strlen(text), 2000, 2200);
+        BAD("Grep", "{'pattern': '(a|aa)+[^a]'}", "the pattern takes too long; make it simpler");
+        put("other", "aab\n");
+        GOOD("Grep", "{'pattern': '(a|aa)+[^a]'}", /* one file does not spoil the others */
+             "$/other\n(1 files were passed over: the pattern takes too long in them)\n");
+        put_bytes("odd", "caf\xe9 x\n", 7);
+        GOOD("Grep", "{'pattern': 'x', 'output_mode': 'content', 'path': 'odd'}", "$/odd:1:caf\xef\xbf\xbd x\n");
+}
+
+static void test_rules_from_around_and_from_other_files(void **state)
+{
+        (void)state;
+        assert_int_equal(mkdir("src", 0755) | mkdir("src/deep", 0755) | mkdir(".git", 0755) | mkdir(".git/info", 0755), 0);
+        static const char *const names[] = { "src/a.o", "src/deep/b.o", "src/deep/c.c", "src/deep/d.local", "src/deep/e.own",
+                                             "src/deep/back.o" };
+        for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+                put_at(names[i], "x\n", 100 + (time_t)i);
+        put_at(".gitignore", "*.o\n/src/deep/c.*\n", 1);
+        put_at(".git/info/exclude", "*.local\n", 1);
+        put_at("src/.ignore", "*.own\n!back.o\n", 1);
+        GOOD("Glob", "{'pattern': '[!.]*'}", "$/src/deep/back.o\n");
+        GOOD("Glob", "{'pattern': '[!.]*', 'path': 'src/deep'}", "$/src/deep/back.o\n");
+        GOOD("Grep", "{'pattern': 'x', 'path': 'src/deep'}", "$/src/deep/back.o\n");
+        GOOD("Grep", "{'pattern': 'x', 'path': 'src/a.o'}", "$/src/a.o\n"); /* what was named is wanted */
+        put_at("src/.ignore", "", 1);
+        GOOD("Glob", "{'pattern': '[!.]*', 'path': 'src'}", "$/src/deep/e.own\n");
+}
+
+static void test_filters_by_names_and_types(void **state)
+{
+        (void)state;
+        assert_int_equal(mkdir("d", 0755), 0);
+        static const char *const names[] = { "a.c", "b.h", "c.py", "d/e.c", "d/Makefile", "d/{x}", "d/t.tsx" };
+        for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+                put_at(names[i], "x\n", 100 - (time_t)i);
+        GOOD("Grep", "{'pattern': 'x', 'type': 'c'}", "$/a.c\n$/b.h\n$/d/e.c\n");
+        GOOD("Grep", "{'pattern': 'x', 'type': 'c', 'glob': 'd/*'}", "$/d/e.c\n");
+        GOOD("Grep", "{'pattern': 'x', 'type': 'make'}", "$/d/Makefile\n");
+        GOOD("Grep", "{'pattern': 'x', 'glob': '*.{py,ts{,x}}'}", "nothing matches"); /* braces do not nest */
+        GOOD("Grep", "{'pattern': 'x', 'glob': '*.{py,tsx}'}", "$/c.py\n$/d/t.tsx\n");
+        GOOD("Glob", "{'pattern': '{*.c,d/*.tsx}'}", "$/a.c\n$/d/e.c\n$/d/t.tsx\n");
+        GOOD("Glob", "{'pattern': 'd/**/*.{c,tsx}'}", "$/d/e.c\n$/d/t.tsx\n");
+        GOOD("Glob", "{'pattern': '**/Make*'}", "$/d/Makefile\n");
+        BAD("Grep", "{'pattern': 'x', 'type': 'pyton'}",
+            "there is no type 'pyton'; did you mean python? Known with this letter: pascal, perl, php, protobuf, ps, py, python");
+        BAD("Grep", "{'pattern': 'x', 'glob': '[a'}", "glob is wrong: a '[' is not closed; write \\[ for the character itself");
+        BAD("Glob", "{'pattern': '{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}'}",
+            "the pattern is wrong: its braces stand for too many patterns");
+}
+
+static void test_fragments_of_patterns(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *pattern, *fragment, *caseless; /* NULL: none */
+        } rows[] = {
+                { "plain", NULL, NULL },             { "\\b[a-z]+_[0-9]{3}\\b", "_[0-9]{3}", "_[0-9]{3}" },
+                { "[A-Z][a-z]+ing", "ing", "ing" }, { "\\w+_init\\s*\\(", "_init", "_init" },
+                { "a?bc", "bc", "bc" },             { "x*(foo|bar)baz", "baz", "baz" },
+                { ".foo|bar", NULL, NULL },         { ".(?i)foo", NULL, NULL },
+                { ".(?:a(b)c)de", "de", "de" },     { ".fo+bar", "bar", "bar" },
+                { ".ab{0,2}cd", "cd", "cd" },       { "\\d\\Qa.b\\E", NULL, NULL },
+                { ".\\.\\*x", "\\.\\*x", "\\.\\*x" }, { "[]a]bcd", "bcd", "bcd" },
+                { "[[:alpha:]]bcd", NULL, NULL },   { "(*UTF)abc", NULL, NULL },
+                { ".\xc3\xa9t", "\xc3\xa9t", "t" }, { "^kernel$", "kernel", "ernel" },
+                { "(?=foo)bar", "bar", "bar" },     { ".a{2}b", "a{2}b", "a{2}b" },
+                { "a.literal", "literal", "literal" }, { "((?x)a#)b(\n)c", NULL, NULL },
+                { ".a[bc]d", "a[bc]", "a[bc]" },    { "(a[)]b)c", "c", "c" },
+                { ".\\x41bc", NULL, NULL },         { "(a(*ACCEPT)b)c", NULL, NULL },
+        };
+        for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+                for (int caseless = 0; caseless < 2; caseless++) {
+                        size_t start = 0, length = 0;
+                        const char *expected = caseless ? rows[i].caseless : rows[i].fragment;
+                        bool found = fragment_find(rows[i].pattern, caseless, &start, &length);
+                        if (found != (expected != NULL) ||
+                            (found && (strlen(expected) != length || memcmp(rows[i].pattern + start, expected, length) != 0)))
+                                fail_msg("%s: %.*s", rows[i].pattern, found ? (int)length : 0, rows[i].pattern + start);
+                }
+        }
+}
+
+static unsigned random_below(unsigned bound)
+{
+        static uint64_t state = 42;
+        state = state * 6364136223846793005U + 1442695040888963407U;
+        return (unsigned)(state >> 33) % bound;
+}
+
+static void add_random(struct text *out, const char *const *pieces, size_t count, unsigned most)
+{
+        for (unsigned i = 0, n = 1 + random_below(most); i < n; i++)
+                text_add(out, pieces[random_below((unsigned)count)]);
+}
+
+static size_t count_lines(const struct matcher *r, const char *text, size_t length, bool one_by_one)
+{
+        static const atomic_bool stop;
+        struct matcher_hand *h = matcher_hand_new(r, &stop);
+        size_t count = 0, start = 0, end = 0;
+        for (size_t at = 0, next = length; at < length; at = next) {
+                next = one_by_one ? (size_t)((const char *)memchr(text + at, '\n', length - at) - text) + 1 : length;
+                matcher_begin(h, text + at, next - at, 0);
+                while (matcher_next(h, &start, &end) == 1)
+                        count += at + end;
+        }
+        matcher_hand_free(h);
+        return count;
+}
+
+/* Whatever is looked for first, what is found is what a search line by line finds. */
+static void test_the_quick_way_finds_what_the_slow_one_does(void **state)
+{
+        (void)state;
+        static const char *const pieces[] = { "a", "b", "_", "k", "[ab]", "[^a]", "\\w", ".", "a+", "b*", "k?", "_{2}", "(a|b_)",
+                                              "(?:ab)?", "^", "$", "\\b", "|", "\\s", "\xc3\xa9", "(?=b)", "(?!k)", "[a-k]{1,2}" };
+        static const char *const words[] = { "a", "b", "_", "k", "K", "ab", "\n", " ", "\xc3\xa9", "\xe9", "\xe2\x84\xaa", "B_" };
+        for (int i = 0; i < 3000; i++) {
+                CLEANUP_TEXT struct text pattern = { 0 }, text = { 0 };
+                char why[200];
+                add_random(&pattern, pieces, ARRAY_SIZE(pieces), 7);
+                add_random(&text, words, ARRAY_SIZE(words), 60);
+                text_add(&text, "\n");
+                struct matcher *r = matcher_new(pattern.data, (struct matcher_options){ .caseless = i % 2 }, why, sizeof why);
+                if (!r)
+                        continue;
+                if (count_lines(r, text.data, text.length, false) != count_lines(r, text.data, text.length, true))
+                        fail_msg("%s in %s", pattern.data, text.data);
+                matcher_free(r);
+        }
+}
+
+/* A file that does not fit into the window gives what one that fits does. */
+static void test_grep_reads_large_files_in_windows(void **state)
+{
+        (void)state;
+        static const char *const questions[] = {
+                "{'pattern': '[37]5', 'output_mode': 'content', 'context': 2}",
+                "{'pattern': '99$', 'output_mode': 'content', 'before': 3}",
+                "{'pattern': ' 1.?0', 'output_mode': 'content', 'after': 5}",
+                "{'pattern': '^line 1', 'output_mode': 'count'}",
+                "{'pattern': '8\\nline 9$', 'output_mode': 'content', 'multiline': true}",
+                "{'pattern': '\\\\Aline|long x', 'output_mode': 'content'}",
+        };
+        CLEANUP_TEXT struct text lines = { 0 };
+        for (int i = 0; i < 400; i++)
+                text_format(&lines, "line %d\n%s", i, i == 200 ? "a very long xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\n" : "");
+        put("f", lines.data);
+        for (size_t i = 0; i < ARRAY_SIZE(questions); i++) {
+                bool error = false;
+                CLEANUP_FREE char *whole = strdup(call("Grep", questions[i], &error));
+                assert_false(error);
+                assert_string_not_equal(whole, "nothing matches");
+                for (size_t window = 4; window < 200; window += 13) {
+                        scan_set_window(window);
+                        assert_string_equal(call("Grep", questions[i], &error), whole);
+                }
+                scan_set_window(256 << 10);
+        }
+}
+
+/* However many threads there are, the answer is the same. */
+static void test_searches_with_any_number_of_threads(void **state)
+{
+        (void)state;
+        static const char *const questions[][2] = {
+                { "Grep", "{'pattern': 'x'}" }, { "Grep", "{'pattern': 'x', 'head_limit': 7}" },
+                { "Grep", "{'pattern': 'x', 'output_mode': 'content', 'head_limit': 33}" },
+                { "Glob", "{'pattern': '**/f*1', 'limit': 20}" },
+        };
+        char name[64];
+        for (int i = 0; i < 30; i++) {
+                (void)snprintf(name, sizeof name, i % 3 ? "d%d/e" : "d%d", i - i % 3);
+                (void)mkdir(name, 0755);
+                for (int j = 0; j < (i == 6 ? 300 : 12); j++) {
+                        (void)snprintf(name, sizeof name, i % 3 ? "d%d/e/f%d-%d" : "d%d/f%d-%d", i - i % 3, i, j);
+                        put_at(name, "x\ny\nx\n", 100 + i);
+                }
+        }
+        assert_int_equal(mkdir("many", 0755), 0);
+        for (int i = 0; i < 17000; i++) { /* more than is read of a directory at a time */
+                (void)snprintf(name, sizeof name, "many/m%d", i);
+                assert_int_equal(link("d0/f0-0", name), 0);
+        }
+        GOOD("Glob", "{'pattern': 'm*9', 'limit': 1}", "$/many/m10009\n(1699 more match; narrow the pattern or raise the limit)\n");
+        for (size_t i = 0; i < ARRAY_SIZE(questions); i++) {
+                bool error = false;
+                CLEANUP_FREE char *alone = NULL;
+                walk_limit_threads(0);
+                alone = strdup(call(questions[i][0], questions[i][1], &error));
+                assert_false(error);
+                for (unsigned most = 1; most <= 8; most *= 2) {
+                        walk_limit_threads(most);
+                        assert_string_equal(call(questions[i][0], questions[i][1], &error), alone);
+                }
+        }
+        json_t *arguments = json_pack("{s:s}", "pattern", "x");
+        for (unsigned i = 0; i < 100; i++) { /* and nobody has to wait for its end */
+                struct tool_answer answer;
+                walk_limit_threads(i % 9);
+                struct job *job = toolbox_call(&box, &tool_grep, arguments, &answer);
+                assert_non_null(job);
+                (void)usleep(i * 10);
+                if (i % 4 == 0)
+                        (void)job->kind->step(job);
+                job_free(job);
+        }
+        json_decref(arguments);
+        walk_limit_threads(8);
+        (void)usleep(200000); /* the last threads go */
+}
+
+/* What could take for ever is noticed: many places that each take their time, and one line without end. */
+static void test_grep_can_be_stopped_in_a_file(void **state)
+{
+        (void)state;
+        CLEANUP_TEXT struct text lines = { 0 };
+        for (int i = 0; i < 20000; i++)
+                text_add(&lines, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa ");
+        put("f", lines.data);
+        struct tool_answer answer;
+        json_t *arguments = json_pack("{s:s}", "pattern", "a*a*a*a*a*[bc]");
+        struct job *job = toolbox_call(&box, &tool_grep, arguments, &answer);
+        assert_non_null(job);
+        (void)usleep(100000);
+        assert_false(job->kind->step(job));
+        CLEANUP_TEXT struct text message = { 0 };
+        assert_int_equal(job->kind->progress(job, &message), 0);
+        assert_string_equal(message.data, "0 files searched");
+        job_free(job);
+        json_decref(arguments);
+        (void)usleep(300000); /* under a sanitizer: it has ended, or its memory is lost */
+        BAD("Grep", "{'pattern': '(?=(a+))\\\\1\\\\1[bc]|(a|aa)+[bc]'}", "the pattern takes too long; make it simpler");
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_glob_patterns),
+                cmocka_unit_test(test_fragments_of_patterns),
+                cmocka_unit_test(test_the_quick_way_finds_what_the_slow_one_does),
+                IN_BOX(test_glob_finds_the_newest_first),
+                IN_BOX(test_gitignore_rules),
+                IN_BOX(test_grep_finds_files_lines_and_counts),
+                IN_BOX(test_grep_shows_what_is_around),
+                IN_BOX(test_grep_has_bounds),
+                IN_BOX(test_rules_from_around_and_from_other_files),
+                IN_BOX(test_filters_by_names_and_types),
+                IN_BOX(test_grep_reads_large_files_in_windows),
+                IN_BOX(test_searches_with_any_number_of_threads),
+                IN_BOX(test_grep_can_be_stopped_in_a_file),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

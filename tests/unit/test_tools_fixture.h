@@ -1,0 +1,147 @@
+/* A box of tools over an empty directory, and calls as a client makes them. Each test that includes this has its own. */
+#ifndef RINGWALL_TEST_TOOLS_FIXTURE_H
+#define RINGWALL_TEST_TOOLS_FIXTURE_H
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <limits.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/fd.h"
+#include "base/memory.h"
+#include "tools/fragment.h"
+#include "tools/ignore.h"
+#include "tools/scan.h"
+#include "tools/shell.h"
+#include "tools/tool.h"
+#include "tools/walk.h"
+#include "tools/wildcard.h"
+
+static struct toolbox box;
+static char root[PATH_MAX];
+
+static int make_box(void **state)
+{
+        (void)state;
+        char name[] = "/tmp/ringwall-tools-XXXXXX";
+        assert_non_null(mkdtemp(name));
+        char *real = realpath(name, NULL);
+        assert_non_null(real);
+        (void)snprintf(root, sizeof root, "%s", real);
+        free(real);
+        assert_int_equal(chdir(root), 0);
+        static struct workspace *list[1];
+        assert_int_equal(workspace_open(root, &list[0], NULL), 0);
+        box = (struct toolbox){ .workspaces = list, .workspace_count = 1, .tracker = tracker_new(), .new_mode = 0640 };
+        assert_non_null(box.tracker);
+        return 0;
+}
+
+static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *where)
+{
+        (void)st;
+        (void)kind;
+        (void)where;
+        return remove(path);
+}
+
+static int drop_box(void **state)
+{
+        (void)state;
+        workspace_free(box.workspaces[0]);
+        tracker_free(box.tracker);
+        assert_int_equal(chdir("/"), 0);
+        return nftw(root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+__attribute__((unused)) static void put_bytes(const char *name, const char *content, size_t length)
+{
+        CLEANUP_FD int fd = open(name, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0644);
+        assert_int_equal(fd_write_all(fd, content, length), 0);
+}
+
+__attribute__((unused)) static void put(const char *name, const char *content)
+{
+        put_bytes(name, content, strlen(content));
+}
+
+__attribute__((unused)) static void check_content(const char *name, const char *expected)
+{
+        CLEANUP_FREE char *data = NULL;
+        size_t length = 0;
+        assert_int_equal(fd_read_file(name, 1 << 20, &data, &length, NULL), 0);
+        assert_int_equal(length, strlen(expected));
+        assert_memory_equal(data, expected, length);
+}
+
+/* To its end, as the worker does it. */
+__attribute__((unused)) static void run_job(struct job *j)
+{
+        while (!j->kind->step(j)) {
+                struct pollfd events[JOB_FDS];
+                nfds_t count = j->kind->poll(j, events);
+                assert_in_range(count, 1, JOB_FDS);
+                assert_true(poll(events, count, j->kind->deadline(j) == 0 ? 0 : 50) >= 0);
+        }
+}
+
+/* Calls a tool with arguments as JSON with ' for ". The answer lives until the next call. */
+__attribute__((unused)) static const char *call(const char *tool, const char *arguments, bool *ret_error)
+{
+        static struct tool_answer answer;
+        static char *text;
+        tool_answer_done(&answer);
+        free(text);
+        char *copy = strdup(arguments);
+        for (char *p = copy; (p = strchr(p, '\''));)
+                *p = '"';
+        json_t *parsed = json_loads(copy, 0, NULL);
+        assert_non_null(parsed);
+        struct job *job = toolbox_call(&box, tool_find(tool), parsed, &answer);
+        if (job) {
+                run_job(job);
+                toolbox_finish(tool_find(tool), job, &answer);
+                job_free(job);
+        }
+        json_decref(parsed);
+        free(copy);
+        *ret_error = answer.is_error;
+        assert_int_equal(answer.is_error, answer.structured == NULL);
+        text = text_take(&answer.text);
+        return text;
+}
+
+#define GOOD(tool, arguments, expected) check(tool, arguments, false, expected)
+#define BAD(tool, arguments, expected) check(tool, arguments, true, expected)
+
+/* $ in the expected text is the root. */
+__attribute__((unused)) static void check(const char *tool, const char *arguments, bool error, const char *expected)
+{
+        struct text whole = { 0 };
+        bool failed = false;
+        const char *text = call(tool, arguments, &failed);
+        for (const char *p = expected; *p; p++) {
+                if (*p == '$')
+                        text_add(&whole, root);
+                else
+                        text_add_bytes(&whole, p, 1);
+        }
+        if (strcmp(text, whole.data ? whole.data : "") != 0 || failed != error)
+                fail_msg("%s %s: %s%s\ninstead of %s", tool, arguments, failed ? "error: " : "", text, whole.data);
+        text_done(&whole);
+}
+
+#define IN_BOX(test) cmocka_unit_test_setup_teardown(test, make_box, drop_box)
+
+#endif
