@@ -17,11 +17,17 @@ const servers = {
   'a stub': { command: stub, args: [], tool: 'Read', arguments: {} },
 };
 
-// Of the process and all below it.
+// Of the process and all below it: what is each one's own, and what they map from the same files once.
 function kilobytes(pid) {
-  const own = Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))[1]);
-  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim();
-  return own + (children ? children.split(' ').reduce((sum, child) => sum + kilobytes(child), 0) : 0);
+  const processes = [];
+  const add = (id) => {
+    const status = readFileSync(`/proc/${id}/status`, 'utf8');
+    const value = (name) => Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)[1]);
+    processes.push({ own: value('RssAnon') + value('RssShmem'), mapped: value('RssFile') });
+    readFileSync(`/proc/${id}/task/${id}/children`, 'utf8').split(' ').filter(Boolean).forEach(add);
+  };
+  add(pid);
+  return processes.reduce((sum, one) => sum + one.own, 0) + Math.max(...processes.map((one) => one.mapped));
 }
 
 const median = (values) => values.sort((a, b) => a - b)[values.length >> 1];
