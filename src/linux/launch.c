@@ -101,7 +101,7 @@ static int not_started(struct start_failure *f, int error, const char *name)
 static _Noreturn void serve(const struct launch_request *request)
 {
         enum { PLACE = STDERR_FILENO + 1 };
-        if ((request->socket != PLACE && dup2(request->socket, PLACE) < 0) || syscall(SYS_close_range, PLACE + 1U, ~0U, 0U) < 0)
+        if ((request->socket != PLACE && dup3(request->socket, PLACE, O_CLOEXEC) < 0) || /* no command's business */ syscall(SYS_close_range, PLACE + 1U, ~0U, 0U) < 0)
                 _exit(EXIT_RINGWALL);
         _exit(request->serve(PLACE, request));
 }
@@ -167,6 +167,10 @@ static bool reap(const struct care *c, int *ret_status)
         for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0 || (pid < 0 && errno == EINTR);) {
                 if (pid != c->command)
                         continue;
+                if (WIFSTOPPED(status) && c->site.request->serve) {
+                        (void)kill(pid, SIGCONT); /* by one of its own commands: nobody but us would ever let it go on */
+                        continue;
+                }
                 if (WIFSTOPPED(status)) {
                         site_tell(&c->site, BOX_STOPPED, WSTOPSIG(status), NULL);
                         continue;

@@ -59,14 +59,20 @@ static void finish(struct exchange *x, json_t *message, int status)
         forget(x);
 }
 
+/* Whatever happens, there is an answer: one that could not be made is an error. */
+static void answer_with(struct exchange *x, json_t *reply, int status)
+{
+        finish(x, reply ? reply : mcp_error(x->message.id, MCP_INTERNAL_ERROR, "the answer could not be made", NULL), status);
+}
+
 void exchange_result(struct exchange *x, json_t *result)
 {
-        finish(x, mcp_result(x->message.id, x->message.modern, result), 200);
+        answer_with(x, mcp_result(x->message.id, x->message.modern, result), 200);
 }
 
 void exchange_error(struct exchange *x, int code, const char *message, json_t *data, int status)
 {
-        finish(x, mcp_error(x->message.id, code, message, data), status);
+        answer_with(x, mcp_error(x->message.id, code, message, data), status);
 }
 
 /* Counts by shape; NULL: none. */
@@ -267,6 +273,8 @@ static void answer_call(struct exchange *x)
         struct error e = { 0 };
         if (!tool) {
                 text_format(&sentence, "there is no tool '%.60s'", tool_name(x));
+                if (sentence.data)
+                        text_drop_malformed(sentence.data); /* it may be cut in a character */
                 exchange_error(x, MCP_INVALID_PARAMS, sentence.data ? sentence.data : "there is no such tool", NULL, 200);
                 return;
         }

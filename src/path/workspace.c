@@ -36,7 +36,7 @@
 #include "base/fd.h"
 #include "base/text.h"
 
-enum { MOST_LINKS = 40, MOST_DEPTH = 200, MOST_BYTES = 4096 };
+enum { MOST_LINKS = 40, MOST_DEPTH = 200, MOST_BYTES = 4096, MOST_SHOWN = 200 };
 
 static const char stage[] = "path";
 
@@ -98,10 +98,18 @@ void spot_done(struct spot *s)
 
 /* --- paths as text --- */
 
+/* A path for a message: in so few letters that what is said of it is not cut off. */
+static void add_shown(struct text *out, const char *path)
+{
+        size_t n = strnlen(path, MOST_SHOWN + 1);
+        text_add_visible(out, path, n > MOST_SHOWN ? MOST_SHOWN : n);
+        text_add(out, n > MOST_SHOWN ? "…" : "");
+}
+
 static int outside(const struct workspace *w, const char *path, struct error *e)
 {
         CLEANUP_TEXT struct text shown = { 0 };
-        text_add_visible(&shown, path, strnlen(path, 200));
+        add_shown(&shown, path);
         return error_set(e, EXDEV, stage, "path is outside workspace root: %s is not in %s", shown.data ? shown.data : "it",
                          w->root);
 }
@@ -179,7 +187,7 @@ static int names_of(const struct workspace *w, const char *path, struct text *ou
 /* The path so far, as descriptors of its directories and as text. */
 struct walk {
         const struct workspace *w;
-        const char *asked;
+        const char *asked;        /* for messages */
         int dirs[MOST_DEPTH + 1]; /* dirs[0] is the root's, which is not ours to close */
         size_t depth;
         struct text names;        /* behind the root */
@@ -327,7 +335,9 @@ static bool is_plain(const char *rest)
 
 static int walk(const struct workspace *w, const char *asked, const char *names, struct spot *ret, struct error *e)
 {
-        struct walk k = { .w = w, .asked = asked, .dirs = { w->fd }, .error = e };
+        CLEANUP_TEXT struct text shown = { 0 };
+        add_shown(&shown, asked);
+        struct walk k = { .w = w, .asked = shown.data ? shown.data : "it", .dirs = { w->fd }, .error = e };
         int r = 0;
         text_add(&k.rest, names + strspn(names, "/"));
         while (r == 0 && !k.rest.failed && k.rest.length && ret->fd < 0)
@@ -335,7 +345,7 @@ static int walk(const struct workspace *w, const char *asked, const char *names,
         if (r == 0 && k.rest.failed)
                 r = error_errno(e, ENOMEM, stage, "no memory");
         if (r == 1 && !is_plain(k.rest.data))
-                r = error_set(e, ENOENT, stage, "%s leads through a directory that is not there", asked);
+                r = error_set(e, ENOENT, stage, "%s leads through a directory that is not there", k.asked);
         if (r >= 0)
                 r = arrive(&k, r == 1, ret);
         walk_done(&k);
@@ -484,26 +494,81 @@ static int swap_in(const struct spot *s, const char *beside)
         return renameat2(s->parent, beside, s->parent, s->name, RENAME_EXCHANGE) < 0 ? -errno : -ESTALE;
 }
 
-int spot_replace(struct spot *s, const void *data, size_t length, mode_t mode, struct error *e)
+static int give_name(const struct spot *s, int fd, const char *name)
+{
+        char self[64];
+        (void)snprintf(self, sizeof self, "/proc/self/fd/%d", fd);
+        return linkat(AT_FDCWD, self, s->parent, name, AT_SYMLINK_FOLLOW) < 0 ? -errno : 0;
+}
+
+/*
+ * Puts a file that has no name in place. Who is killed before it has one leaves nothing behind; one that replaces another
+ * has a name beside it for as long as the exchange takes.
+ */
+static int put_nameless(const struct spot *s, int fd)
 {
         char beside[NAME_MAX + 1];
+        if (s->fd < 0) {
+                int r = give_name(s, fd, s->name);
+                return r == -EEXIST ? -ESTALE : r;
+        }
+        int r = temporary_name(s, beside, sizeof beside);
+        if (r == 0)
+                r = give_name(s, fd, beside);
+        if (r < 0)
+                return r;
+        r = swap_in(s, beside);
+        if (r < 0)
+                (void)unlinkat(s->parent, beside, 0);
+        return r;
+}
+
+/* The same with a name from the start, where a file cannot be without. */
+static int put_named(const struct spot *s, const void *data, size_t length, mode_t mode, int *ret)
+{
+        char beside[NAME_MAX + 1];
+        int r = temporary_name(s, beside, sizeof beside);
+        if (r < 0)
+                return r;
+        CLEANUP_FD int fd = openat(s->parent, beside, O_CREAT | O_EXCL | O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0600);
+        if (fd < 0)
+                return -errno;
+        r = fill(fd, s, data, length, mode);
+        if (r == 0)
+                r = swap_in(s, beside);
+        if (r < 0)
+                (void)unlinkat(s->parent, beside, 0);
+        else
+                *ret = TAKE_FD(fd);
+        return r;
+}
+
+/* Returns the descriptor of the file in its place. */
+static int put(const struct spot *s, const void *data, size_t length, mode_t mode)
+{
+        CLEANUP_FD int fd = openat(s->parent, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+        int r = fd < 0 ? -errno : fill(fd, s, data, length, mode), named = -1;
+        if (r == 0)
+                r = put_nameless(s, fd);
+        if (r == 0)
+                return TAKE_FD(fd);
+        if (r == -ESTALE || r == -ENOSPC || r == -EDQUOT || r == -EROFS)
+                return r;
+        r = put_named(s, data, length, mode, &named);
+        return r < 0 ? r : named;
+}
+
+int spot_replace(struct spot *s, const void *data, size_t length, mode_t mode, struct error *e)
+{
         if (s->fd >= 0 && !S_ISREG(s->st.st_mode))
                 return error_set(e, S_ISDIR(s->st.st_mode) ? EISDIR : EINVAL, stage, "%s is not a regular file", s->path);
         int r = make_parents(s, e);
         if (r < 0)
                 return r;
-        r = temporary_name(s, beside, sizeof beside);
-        CLEANUP_FD int fd = r < 0 ? -1 : openat(s->parent, beside, O_CREAT | O_EXCL | O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0600);
+        CLEANUP_FD int fd = put(s, data, length, mode);
         if (fd < 0)
-                return error_errno(e, r < 0 ? -r : errno, stage, "cannot make a file beside %s", s->path);
-        r = fill(fd, s, data, length, mode);
-        if (r == 0)
-                r = swap_in(s, beside);
-        if (r < 0) {
-                (void)unlinkat(s->parent, beside, 0);
-                return r == -ESTALE ? error_set(e, ESTALE, stage, "%s changed while it was written", s->path)
-                                    : error_errno(e, -r, stage, "cannot write %s", s->path);
-        }
+                return fd == -ESTALE ? error_set(e, ESTALE, stage, "%s changed while it was written", s->path)
+                                     : error_errno(e, -fd, stage, "cannot write %s", s->path);
         CLEANUP_FD int directory = openat(s->parent, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (directory >= 0)
                 (void)fsync(directory); /* some filesystems cannot; the content is safe either way */

@@ -23,6 +23,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/memory.h"
+#include "tools/family.h"
 
 static const char stage[] = "bash";
 
@@ -146,7 +147,7 @@ struct shell *shell_start(const struct shell_request *request, struct error *e)
 static void kill_all(const struct shell *s)
 {
         if (s->pid > 1 && !s->ended)
-                (void)kill(-s->pid, SIGKILL);
+                family_kill(s->pid);
 }
 
 void shell_free(struct shell *s)

@@ -193,7 +193,7 @@ static bool check_arguments(const struct toolbox *box, const struct tool *t, con
 static void complete(const struct tool *t, struct tool_answer *answer)
 {
         struct text *text = &answer->text, clean = { 0 };
-        if (text->length && text_utf8_valid(text->data, text->length) != text->length) {
+        if (text->length && (text_utf8_valid(text->data, text->length) != text->length || strlen(text->data) != text->length)) {
                 (void)tool_add_utf8(&clean, text->data, text->length);
                 text_done(text);
                 *text = clean;
@@ -248,7 +248,8 @@ bool tool_add_utf8(struct text *out, const char *bytes, size_t length)
 {
         bool foreign = false;
         while (length) {
-                size_t good = text_utf8_valid(bytes, length);
+                const char *nul = memchr(bytes, '\0', length); /* which no text of JSON can have */
+                size_t good = text_utf8_valid(bytes, nul ? (size_t)(nul - bytes) : length);
                 text_add_bytes(out, bytes, good);
                 if (good == length)
                         break;

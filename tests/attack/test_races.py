@@ -28,10 +28,12 @@ sys.exit(1)
 @contextlib.contextmanager
 def exchanging(first, second):
     with subprocess.Popen([sys.executable, '-c', SWAP, first, second], stdout=subprocess.PIPE) as process:
-        process.stdout.readline()
-        yield
-        assert process.poll() is None, 'nothing was exchanged'
-        process.kill()
+        try:
+            process.stdout.readline()
+            yield
+            assert process.poll() is None, 'nothing was exchanged'
+        finally:
+            process.kill()
 
 
 @pytest.fixture

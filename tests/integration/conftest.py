@@ -9,11 +9,13 @@ import os
 import pathlib
 import signal
 import subprocess
+import sys
 
 import pytest
 
 REPO = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get('RINGWALL_BUILD') or REPO / 'build').resolve()
+sys.path.insert(0, str(REPO / 'tests/helpers'))     # what several suites import
 
 
 MARKERS = {

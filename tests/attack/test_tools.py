@@ -1,0 +1,211 @@
+"""Paths that lead an agent's tools out of the workspace, by spelling, by links and by what stands at their end."""
+import functools
+import os
+
+import pytest
+
+from siege import Siege, call, calls, hold, leaked, raw, seen, sieges, silent, visible
+from stage import LEVELS, changed, there
+
+OUTSIDE = 'path is outside workspace root'
+KEEP = changed('{target}/keep.txt', 'keep me')
+
+
+def stock(stage, folder):
+    """A directory outside that is worth reaching."""
+    folder.mkdir(exist_ok=True)
+    stage.plant(folder / 'key', stage.secret)
+    stage.plant(folder / f'name-{stage.secret}', '')
+    stage.plant(folder / 'keep.txt', 'keep me')
+    stage.names['target'] = str(folder)
+
+
+def other(stage):
+    stock(stage, stage.other)
+
+
+def sibling(stage):
+    stock(stage, stage.evil)
+
+
+def capitals(stage):
+    stock(stage, stage.home / 'WORK')
+
+
+def linked(target, *names):
+    """Each name is a link to the next, the last one to the target."""
+    def before(stage):
+        other(stage)
+        for name, to in zip(names, (*names[1:], None)):
+            (stage.work / name).unlink(missing_ok=True)
+            (stage.work / name).symlink_to(f'{stage.work}/{to}' if to else stage.fill(target))
+    return before
+
+
+def in_process(stage):
+    other(stage)
+    stage.names['me'] = str(os.getpid())
+
+
+# A way to a directory outside; the habit of a server that falls for it; what makes it ready; whether it is a plain name
+# to us, which may be made in the workspace.
+WAYS = [
+    ('../other', 'prefix', other, False),
+    ('deep/../../other', 'prefix', other, False),
+    ('./deep/./er/../../../other/.', 'prefix', other, False),
+    ('..//other//', 'prefix', other, False),
+    ('{work}/../other', 'prefix', other, False),
+    ('{work}/deep/../../other', 'prefix', other, False),
+    ('{other}', 'joined', other, False),
+    ('//{other}', 'joined', other, False),
+    ('/./{other}/empty/..', 'joined', other, False),
+    ('../work-evil', 'normalized', sibling, False),
+    ('{evil}', 'normalized', sibling, False),
+    ('{work}-evil', 'normalized', sibling, False),
+    ('../WORK', 'folded', capitals, False),
+    ('....//other', 'stripped', other, True),
+    ('..././other', 'stripped', other, True),
+    ('%2e%2e/other', 'decoded', other, True),
+    ('%2e%2e%2fother', 'decoded', other, True),
+    ('..%2Fother', 'decoded', other, True),
+    ('..\\other', 'decoded', other, True),
+    ('~/other', 'expanded', other, True),
+    ('$HOME/other', 'expanded', other, True),
+    ('${{HOME}}/other', 'expanded', other, True),
+    ('\uff0e\uff0e/other', 'composed', other, True),
+    ('\u2025/other', 'composed', other, True),
+    ('link', 'compared', linked('{other}', 'link'), False),
+    ('link', 'compared', linked('../other', 'link'), False),
+    ('link/', 'compared', linked('{other}/empty/..', 'link'), False),
+    ('{work}/link', 'compared', linked('../../home/other', 'link'), False),
+    ('first', 'compared', linked('{other}', 'first', 'second', 'deep/third'), False),
+    ('link/other', 'compared', linked('..', 'link'), False),
+    ('link/home/other', 'compared', linked('{top}', 'link'), False),
+    ('root{other}', 'compared', linked('/', 'root'), False),
+    ('magic', 'compared', linked('/proc/self/root{other}', 'magic'), False),
+    ('magic/../other', 'prefix', linked('/proc/self/cwd', 'magic'), False),
+    ('/proc/self/root{other}', 'joined', other, False),
+    ('/proc/thread-self/root{other}', 'joined', other, False),
+    ('/proc/self/cwd/../other', 'joined', other, False),
+    ('/proc/{me}/root{other}', 'joined', in_process, False),
+    ('/proc/self/task/../cwd/../other', 'joined', other, False),
+]
+
+
+@functools.cache
+def rows_of(way, habit, before, plain):
+    """The same way with each of the tools that take a path."""
+    return list(each_tool(way, habit, before, plain))
+
+
+def each_tool(way, habit, before, plain):
+    row = {'habits': (habit,), 'before': before}
+    missing = 'no such (file|directory)' if plain or way == 'magic/../other' else OUTSIDE
+    written = '^wrote 6 bytes to {work}/' if missing != OUTSIDE else OUTSIDE
+    yield Siege(f'Read {way}', call('Read', file_path=f'{way}/key'), leaked, missing, **row)
+    yield Siege(f'Edit {way}', calls(call('Read', file_path=f'{way}/keep.txt'), call(
+        'Edit', file_path=f'{way}/keep.txt', old_string='keep', new_string='lose')), seen(KEEP),
+                f'{missing}.*\n.*{missing}', **row)
+    yield Siege(f'Glob {way}', call('Glob', pattern='name-*', path=way), leaked, missing, **row)
+    yield Siege(f'Grep {way}', call('Grep', pattern='SECRET', path=way, output_mode='content'), leaked, missing, **row)
+    yield Siege(f'Write {way}', call('Write', file_path=f'{way}/keep.txt', content='broken'), seen(KEEP), written,
+                **row)
+    yield Siege(f'Write anew {way}', call('Write', file_path=f'{way}/new.txt', content='broken'),
+                seen(there('{target}/new.txt')), written, **row)
+
+
+@pytest.mark.parametrize('level', LEVELS)
+@pytest.mark.parametrize('way', WAYS, ids=lambda way: visible(way[0]))
+def test_no_spelling_leads_out(stages, way, level):
+    hold(stages, level, *rows_of(*way))
+
+
+# Links to files, and to what is not there yet.
+
+def link_to(target):
+    def before(stage):
+        other(stage)
+        (stage.work / 'link').symlink_to(stage.fill(target))
+    return before
+
+
+def hard_link(stage):
+    """Somebody made it before; the file is the workspace's as much as it is the other directory's."""
+    other(stage)
+    os.link(stage.other / 'keep.txt', stage.work / 'hard')
+
+
+READ_LINK = call('Read', file_path='link')
+WRITE_LINK = calls(READ_LINK, call('Write', file_path='link', content='broken'))
+
+
+@sieges(
+    Siege('read a link to a file', READ_LINK, leaked, OUTSIDE, ('compared',), link_to('{target}/key')),
+    Siege('read a link by way of proc', READ_LINK, leaked, OUTSIDE, ('compared',),
+          link_to('/proc/self/root{target}/key')),
+    Siege('write through a link', WRITE_LINK, seen(KEEP), f'{OUTSIDE}.*\n.*{OUTSIDE}', ('compared',),
+          link_to('{target}/keep.txt')),
+    Siege('edit through a link', call('Edit', file_path='link', old_string='keep', new_string='lose'), seen(KEEP),
+          OUTSIDE, ('compared',), link_to('../other/keep.txt')),
+    Siege('write through a dangling link', call('Write', file_path='link', content='made'), seen(there('{target}/new')),
+          OUTSIDE, ('real',), link_to('{target}/new')),
+    Siege('write through a dangling relative link', call('Write', file_path='link', content='made'),
+          seen(there('{target}/new')), OUTSIDE, ('real',), link_to('../other/new')),
+    Siege('write below a link', call('Write', file_path='link/new', content='made'), seen(there('{target}/new')),
+          OUTSIDE, ('compared',), link_to('{target}')),
+    Siege('make directories below a link', call('Write', file_path='link/empty/new', content='made'),
+          seen(there('{target}/empty/new')), OUTSIDE, ('compared',), link_to('{target}')),
+    # It is a name of the workspace, and gets a file of its own.
+    Siege('write through a hard link',
+          calls(call('Read', file_path='hard'), call('Write', file_path='hard', content='broken')), seen(KEEP),
+          '^1\tkeep me\n\nwrote 6 bytes to {work}/hard$', ('real',), hard_link),
+    Siege('edit through a hard link', calls(call('Read', file_path='hard'), call(
+        'Edit', file_path='hard', old_string='keep', new_string='lose')), seen(KEEP), 'replaced 1 occurrence',
+          ('real',), hard_link),
+    Siege('make a hard link',
+          calls(call('Bash', command='ln ../other/key own || echo no link'), call('Read', file_path='own')), leaked,
+          'no link\nexit: 0\nno such file: {work}/own', ('real',), other),
+)
+def test_no_link_leads_out(stages, siege, level):
+    hold(stages, level, siege)
+
+
+def odd_names(stage):
+    """A name that begins like one of JSON's, a name with a newline, and one that is no UTF-8."""
+    other(stage)
+    for name in (b'line\nbreak.txt', b'bad\xff\xfename.txt', b'tab\tquote".txt'):
+        with open(os.path.join(bytes(stage.work), name), 'w', encoding='utf-8') as file:
+            file.write('needle\n')
+
+
+def traceback(trial):
+    return 'Traceback' in trial.said
+
+
+def bare(path):
+    """A Read of which not even the id can be told, because it is no JSON as we take it."""
+    return raw(b'{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": '
+               b'{"name": "Read", "arguments": {"file_path": "' + path + b'"}}}')
+
+
+UNREADABLE = "^{'jsonrpc': '2.0', 'error': {'code': -32700, 'message': 'this is not JSON that can be read'}}$"
+
+
+@sieges(
+    Siege('a string that ends early', bare(b'../other/key\\u0000.txt'), leaked, UNREADABLE, ('suffixed',), other),
+    Siege('half a character', bare(b'\\udc80'), traceback, UNREADABLE),
+    Siege('a path of a megabyte', call('Read', file_path='a/' * 500000), traceback,
+          '^the path is longer than 4096 bytes$'),
+    Siege('a name of a kilobyte', call('Read', file_path='a' * 1000), traceback,
+          r'^a name in a{150,250}… is longer than 255 bytes$'),
+    Siege('a path of many names', call('Read', file_path='a/' * 2000 + 'b'), traceback, '^no such file: {work}/a/a/a/'),
+    Siege('a path through a file', call('Read', file_path='notes.txt/key'), traceback,
+          '^{work}/notes.txt is not a directory$'),
+    Siege('a loop of links', call('Read', file_path='link'), traceback, '^link has too many links in it$',
+          before=lambda stage: (stage.work / 'link').symlink_to('link')),
+    Siege('names that break an answer',
+          calls(call('Glob', pattern='*.txt'), call('Grep', pattern='needle', output_mode='content')), silent,
+          r'{work}/bad\\xff\\xfename\.txt\n(.*\n)*{work}/line\\x0abreak\.txt:1:needle\n', before=odd_names, patience=2),
+)
+def test_odd_paths_get_a_plain_answer(stages, siege, level):
+    hold(stages, level, siege)

@@ -1,0 +1,265 @@
+"""What stands at the end of a path: files, trees and patterns that do not end, and files that others change."""
+import contextlib
+import os
+import re
+import socket
+import stat
+import subprocess
+
+import pytest
+
+from siege import Siege, Trial, call, connect_naive, connect_ours, grown, hold, leaked, seen, sieges, silent
+from stage import LEVELS, changed
+from test_races import exchanging
+
+HUGE = 10 << 30     # bytes; sparse
+TRIES = 1000
+NAIVE_TRIES = 20000
+
+
+def fifo(name):
+    return lambda stage: os.mkfifo(stage.work / name)
+
+
+def bind_socket(stage):
+    here = os.open(stage.work, os.O_RDONLY)
+    with socket.socket(socket.AF_UNIX) as server:       # the name of a socket must be short
+        server.bind(f'/proc/self/fd/{here}/socket')
+    os.close(here)
+
+
+def device(stage):
+    """/dev/zero by another name."""
+    os.mknod(stage.work / 'zero', 0o666 | stat.S_IFCHR, os.makedev(1, 5))
+
+
+def huge(first=b'one\n'):
+    def before(stage):
+        with open(stage.work / 'huge', 'wb') as file:
+            file.write(first)
+            file.truncate(HUGE)
+    return before
+
+
+def endless_line(stage):
+    """A line that is longer than what fits into an answer, of characters that grow sixfold on the way."""
+    with open(stage.work / 'line', 'wb') as file:
+        for _ in range(64):
+            file.write(b'\x01' * (1 << 20))
+
+
+def traceback(trial):
+    return 'Traceback' in trial.said
+
+
+@sieges(
+    Siege('read a fifo', call('Read', file_path='fifo'), silent, '^{work}/fifo is a fifo and cannot be read$',
+          before=fifo('fifo'), patience=1),
+    Siege('write a fifo', call('Write', file_path='fifo', content='x'), silent,
+          '^{work}/fifo is a fifo and cannot be written$', before=fifo('fifo'), patience=1),
+    Siege('edit a fifo', call('Edit', file_path='fifo', old_string='a', new_string='b'), silent,
+          '^{work}/fifo is no regular file$', before=fifo('fifo'), patience=1),
+    Siege('search past a fifo', call('Grep', pattern='notes', output_mode='files_with_matches'), silent,
+          '^{work}/notes.txt\n$', before=fifo('fifo'), patience=1),
+    Siege('search a fifo', call('Grep', pattern='x', path='fifo'), silent, '.', before=fifo('fifo'), patience=1),
+    Siege('ignore rules in a fifo', call('Glob', pattern='notes.*'), silent, '^{work}/notes.txt\n$',
+          ('joined', 'ignoring'), fifo('.gitignore'), patience=1),
+    Siege('read a socket', call('Read', file_path='socket'), traceback,
+          '^{work}/socket is a socket and cannot be read$', before=bind_socket),
+    Siege('read a device', call('Read', file_path='zero'), traceback, '^{work}/zero is a device and cannot be read$',
+          before=device, only='root', patience=60),
+    Siege('read a link to a device', call('Read', file_path='link'), traceback, 'path is outside workspace root',
+          before=lambda stage: (stage.work / 'link').symlink_to('/dev/zero'), patience=60),
+    Siege('read a huge file', call('Read', file_path='huge'), traceback,
+          '^{work}/huge is a binary file of 10737418240 bytes$', before=huge(), patience=60),
+    Siege('read the beginning of a huge file', call('Read', file_path='huge', limit=1), traceback, '^1\tone',
+          before=huge(b'one\n' + b'x' * 10000 + b'\n'), patience=60),
+    Siege('read an endless line', call('Read', file_path='line'), grown, '^1\t\x01{1048576}…', before=endless_line,
+          patience=60),
+)
+def test_what_cannot_be_read_is_not_waited_for(stages, siege, level):
+    hold(stages, level, siege)
+
+
+def links_around(stage):
+    """Two links to where they stand: each level doubles the ways."""
+    for name in ('one', 'two'):
+        (stage.work / name).symlink_to('.')
+
+
+def link_out(stage):
+    stage.plant(stage.other / f'name-{stage.secret}', '')
+    stage.plant(stage.other / 'key', stage.secret)
+    (stage.work / 'link').symlink_to(stage.other)
+
+
+def file_link_out(stage):
+    stage.plant(stage.other / 'key', stage.secret)
+    (stage.work / 'link.txt').symlink_to(stage.other / 'key')
+
+
+def rules_link_out(stage):
+    stage.plant(stage.other / 'rules', f'[{stage.secret}\n')
+    (stage.work / '.gitignore').symlink_to(stage.other / 'rules')
+
+
+def slow_line(stage):
+    stage.plant(stage.work / 'slow.txt', 'a' * 5000 + 'b\n')
+
+
+def deep(stage):
+    """Deeper than a path can be written."""
+    here = os.open(stage.work, os.O_RDONLY)
+    stage.closing.callback(subprocess.run, ['rm', '-rf', stage.work / 'd'], check=True)
+    for _ in range(1500):
+        os.mkdir('d', dir_fd=here)
+        below = os.open('d', os.O_RDONLY, dir_fd=here)
+        os.close(here)
+        here = below
+    os.close(here)
+
+
+CATASTROPHES = {'nested': '(a+)+$', 'twice nested': '^(([a-z])+.)+[A-Z]([a-z])+$', 'alternatives': '(a|a)*$',
+                'back reference': r'^(a+)+\1\1\1c$', 'look ahead': '(?=(a+)+$)b'}
+
+
+@sieges(
+    Siege('find by way of a link', call('Glob', pattern='**/name-*'), leaked, '^no file matches$', before=link_out),
+    Siege('search by way of a link', call('Grep', pattern='SECRET[0-9a-f]', path='deep'), leaked, '^nothing matches$',
+          before=lambda stage: (stage.plant(stage.other / 'key', stage.secret), (stage.work / 'deep/er').rename(
+              stage.work / 'away'), (stage.work / 'deep/er').symlink_to(stage.other))),
+    Siege('search a link to a file', call('Grep', pattern='SECRET', path='link.txt', output_mode='content'), leaked,
+          'path is outside workspace root', ('joined',), file_link_out),
+    Siege('ignore rules by way of a link', call('Glob', pattern='notes.*'), leaked, '^{work}/notes.txt\n$',
+          ('joined', 'ignoring'), rules_link_out),
+    Siege('find in a loop of links', call('Glob', pattern='**/notes.txt'), silent, '^{work}/notes.txt\n$',
+          before=links_around, patience=2),
+    Siege('search in a loop of links', call('Grep', pattern='^notes$', output_mode='files_with_matches'), silent,
+          '^{work}/notes.txt\n$', before=links_around, patience=2),
+    Siege('find in a tree that is too deep', call('Glob', pattern='**/notes.txt'), traceback,
+          '^{work}/notes.txt\n\\(1 directories could not be read\\)\n$', before=deep),
+    *(Siege(f'search for a pattern without end: {name}', call('Grep', pattern=pattern, path='slow.txt'), silent,
+            '^(the pattern takes too long; make it simpler|nothing matches)$',
+            ('joined',), slow_line, patience=1) for name, pattern in CATASTROPHES.items()),
+    Siege('a glob without end', call('Glob', pattern='**/' * 30 + 'nothing'), silent,
+          '^(no file matches|the pattern is wrong)',
+          before=lambda stage: (stage.work / '/'.join('d' * 12)).mkdir(parents=True), patience=1),
+)
+def test_a_search_stays_inside_and_ends(stages, siege, level):
+    hold(stages, level, siege)
+
+
+# Files that change under an agent's hands.
+
+def theirs(stage, restore=False):
+    path = stage.work / 'notes.txt'
+    before = path.stat()
+    path.write_text('THEIR')
+    if restore:
+        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def stale(tool, restore=False, **arguments):
+    """Read; then somebody else writes as many bytes, perhaps with the time set back; then the agent writes."""
+    def attack(client, stage):
+        client.say('Read', file_path='notes.txt')
+        theirs(stage, restore)
+        return client.say(tool, file_path='notes.txt', **arguments)
+    return attack
+
+
+LOST = seen(changed('{work}/notes.txt', 'THEIR'))
+AGAIN = '^refusing to (edit|overwrite) {work}/notes.txt: it changed since you read it: Read it again$'
+
+
+@sieges(
+    Siege('overwrite what was never read', call('Write', file_path='notes.txt', content='mine'),
+          seen(changed('{work}/notes.txt', 'notes')), '^refusing to overwrite {work}/notes.txt: Read it first$'),
+    Siege('overwrite what changed', stale('Write', content='mine'), LOST, AGAIN),
+    Siege('overwrite what changed in the same second', stale('Write', True, content='mine'), LOST, AGAIN),
+    Siege('edit what changed', stale('Edit', old_string='THEIR', new_string='mine'), LOST, AGAIN),
+    Siege('edit what changed in the same second', stale('Edit', True, old_string='THEIR', new_string='mine'), LOST,
+          AGAIN),
+)
+def test_the_work_of_others_is_not_lost(stages, siege, level):
+    hold(stages, level, siege)
+
+
+# Two at once.
+
+def overwritten(trial):
+    return (trial.stage.other / 'file').read_text() != trial.stage.secret
+
+
+class Race:
+    """While somebody exchanges two names, a call is made again and again. done(text): did it get through?"""
+
+    def __init__(self, title, tool, done, harm, kind='directory', **arguments):
+        self.title, self.tool, self.done, self.harm = title, tool, done, harm
+        self.kind, self.arguments = kind, arguments
+
+    def prepare(self, stage):
+        stage.plant(stage.other / 'file', stage.secret)
+        stage.plant(stage.other / f'name-{stage.secret}', '')
+        (stage.work / 'real').mkdir()
+        stage.plant(stage.work / 'real/file', 'inside')
+        if self.kind == 'directory':
+            first, second = stage.work / 'real', stage.work / 'link'
+            second.symlink_to(stage.other)
+        else:
+            first, second = stage.work / 'real/file', stage.work / 'real/link'
+            second.symlink_to(stage.other / 'file')
+        return first, second
+
+    def attempt(self, client, number):
+        if self.tool in ('Write', 'Edit'):
+            client.say('Read', file_path='real/file')
+        return client.say(self.tool, **{name: value.format(number) for name, value in self.arguments.items()})
+
+
+RACES = [
+    Race('Read', 'Read', '^1\tinside$', leaked, file_path='real/file'),
+    Race('Read a file', 'Read', '^1\tinside$', leaked, 'file', file_path='real/file'),
+    Race('Write', 'Write', '^wrote', overwritten, file_path='real/file', content='inside'),
+    Race('Write a file', 'Write', '^wrote|Read it again|while it was', overwritten, 'file', file_path='real/file',
+         content='inside'),
+    Race('Write anew', 'Write', '^wrote', lambda trial: any(trial.stage.other.glob('new*')), file_path='real/new{}',
+         content='x'),
+    Race('Edit', 'Edit', '^replaced|not found', overwritten, file_path='real/file', old_string='E',
+         new_string='e'),
+    Race('Grep', 'Grep', 'inside', leaked, pattern='inside|SECRET', path='real', output_mode='content'),
+    Race('Glob', 'Glob', 'file', leaked, pattern='*', path='real'),
+]
+
+
+def run_race(race, stage, client, tries):
+    """Returns the ends that were seen, or None when harm was done."""
+    names, ends = race.prepare(stage), set()
+    with exchanging(*names):
+        for number in range(tries):
+            said = race.attempt(client, number)
+            ends.add(bool(re.search(race.done, said)))
+            if race.harm(Trial(stage, client, said)):
+                return None
+    return ends
+
+
+REAL = Siege('', None, None, '', ('real',))
+PROVEN_RACES = set()
+
+
+@pytest.mark.parametrize('level', LEVELS)
+@pytest.mark.parametrize('race', RACES, ids=lambda race: race.title)
+def test_an_exchange_never_leads_out(stages, race, level):
+    """A directory, or a file, and a link that leads out take turns by renameat2(RENAME_EXCHANGE)."""
+    if race not in PROVEN_RACES:
+        stage = stages('naive')
+        client = connect_naive(stage, REAL)
+        with contextlib.closing(client.transport):
+            assert run_race(race, stage, client, NAIVE_TRIES) is None, 'the naive server withstands'
+        PROVEN_RACES.add(race)
+    stage = stages('ours')
+    client = connect_ours(stage, REAL, level)
+    with contextlib.closing(client.transport):
+        assert run_race(race, stage, client, TRIES) == {True, False}, 'harm, or only one end of the race was seen'
+    assert not list((stage.work).rglob('.*file*')), 'a temporary file was left'

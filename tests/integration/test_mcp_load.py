@@ -1,0 +1,145 @@
+"""Many clients at once: 64 of them, each with 1,000 calls of all kinds and one on its way at any time. Every answer is
+what it has to be, and memory does not grow after the first thousand calls.
+
+What is counted is RssAnon of every process of ours. After the first thousand calls of all, what may still grow is the
+table of files that were read, in which each client has a handful, and what the allocator keeps of the largest request
+and answer: less than 256 KiB for each client. After half of the calls every size has been seen, and less than 32 KiB
+may come: a leak of 64 bytes a call would show.
+"""
+import contextlib
+import json
+import os
+import re
+import selectors
+import signal
+import subprocess
+
+import pytest
+
+from mcp_client import Client, Http, Stdio, family, memory
+
+IN_VM = 'RINGWALL_CGROUP' in os.environ
+CLIENTS, CALLS = (8, 50) if IN_VM else (64, 1000)
+GROWTH = {1000: 256 << 10, CLIENTS * CALLS // 2: 32 << 10}      # after so many calls: bytes that each may still take
+MOST_SECONDS = 180
+
+
+class Load:
+    """One client's calls, in turns: each a tool, its arguments, and what has to be said."""
+
+    def __init__(self, client, folder, number):
+        self.client, self.folder, self.name, self.done = client, folder, f'client-{number}', 0
+        (folder / self.name).mkdir()
+        (folder / self.name / 'source.c').write_text(f'int main(void)\n{{\n        return {number};\n}}\n' * 100)
+        self.sent, self.expected = None, None
+
+    def turn(self):
+        own, path, number = self.name, self.folder / self.name, self.done
+        text = f'text {number}\n' * (1 + number % 500)
+        return [
+            ('Write', {'file_path': f'{own}/file', 'content': text}, f'^wrote {len(text)} bytes to {path}/file$'),
+            ('Read', {'file_path': f'{own}/file', 'limit': 3}, f'^1\ttext {number - 1}\n'),
+            ('Edit', {'file_path': f'{path}/file', 'old_string': 'text', 'new_string': 'edited', 'replace_all': True},
+             f'^replaced {1 + (number - 2) % 500} occurrence'),
+            ('Read', {'file_path': f'{own}/source.c'}, '^1\tint main'),
+            ('Glob', {'pattern': '**/*.c', 'path': own}, f'^{path}/source.c\n$'),
+            ('Grep', {'pattern': r'return \d+', 'path': own, 'output_mode': 'count'}, r'source\.c:100\n$'),
+            ('Bash', {'command': f'echo {number}; wc -l < {own}/source.c'}, f'^{number}\n400\nexit: 0$'),
+            ('Read', {'file_path': '../none'}, '^path is outside workspace root'),
+            ('Edit', {'file_path': f'{own}/none', 'old_string': 'a', 'new_string': 'b'}, '^no such file'),
+            ('None', {}, "^there is no tool 'None'$"),
+        ][number % 10]
+
+    def send(self):
+        tool, arguments, self.expected = self.turn()
+        self.client.start(tool, **arguments)
+
+    def take(self):
+        """What came. Returns whether the call is over."""
+        self.client.transport.read()
+        assert not self.client.transport.ended, f'{self.name}: its server is gone after {self.done} calls'
+        if not self.client.transport.messages:
+            return False
+        message = json.loads(self.client.transport.messages.pop(0))
+        assert message['id'] == self.client.last
+        said = message['result']['content'][0]['text'] if 'result' in message else message['error']['message']
+        assert re.search(self.expected, said), f'{self.name}: expected {self.expected}, got {said[:300]}'
+        self.done += 1
+        return True
+
+
+@contextlib.contextmanager
+def stdio(build, home, workspace):
+    """Each client has a server of its own. Yields the clients, and the processes that everything comes from."""
+    environment = {'HOME': str(home), 'PATH': '/usr/local/bin:/usr/bin:/bin'}
+    clients = [Client(Stdio([build / 'ringwall', 'mcp'], cwd=workspace, env=environment)) for _ in range(CLIENTS)]
+    yield clients, [client.transport.process.pid for client in clients]
+    assert [client.transport.close() for client in clients] == [0] * CLIENTS
+
+
+@contextlib.contextmanager
+def http(build, home, workspace):
+    """All clients have the same server, and each a session and a box of its own."""
+    environment = {'HOME': str(home), 'PATH': '/usr/local/bin:/usr/bin:/bin'}
+    with subprocess.Popen([build / 'ringwall', 'mcp', '--http', '127.0.0.1:0'], cwd=workspace, env=environment,
+                          text=True, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE) as server:
+        try:
+            port, token = find_door(server.stderr)
+            clients = [Client(Http(port, token)) for _ in range(CLIENTS)]
+            yield clients, [server.pid]
+            for client in clients:
+                client.transport.close()
+        finally:
+            server.terminate()
+        assert server.wait(60) == 128 + signal.SIGTERM
+
+
+def find_door(lines):
+    """The port and the token, as the server tells them to whoever started it."""
+    found = {}
+    for line in lines:
+        found.update((name, match[1]) for name, match in (('port', re.search(r'http://127\.0\.0\.1:(\d+)/mcp', line)),
+                                                          ('token', re.search(r'the token is (\S+)$', line))) if match)
+        if len(found) == 2:
+            return int(found['port']), found['token']
+    raise AssertionError(f'the server told only {found}')
+
+
+def run_all(loads, pause):
+    """Runs all calls; pause(done) is called between them."""
+    waiting, done = selectors.DefaultSelector(), 0
+    for load in loads:
+        waiting.register(load.client.transport, selectors.EVENT_READ, load)
+        load.send()
+    while waiting.get_map():
+        for key, _ in waiting.select():
+            load = key.data
+            if not load.take():
+                continue
+            done += 1
+            pause(done)
+            if load.done < CALLS:
+                load.send()
+            else:
+                waiting.unregister(load.client.transport)
+    return done
+
+
+def anonymous(roots):
+    return sum(memory(pid, 'RssAnon') for root in roots for pid in family(root))
+
+
+@pytest.mark.parametrize('transport', [stdio, http])
+def test_many_clients_with_many_calls(build, home, workspace, transport):
+    signal.alarm(MOST_SECONDS)
+    sizes = {}
+    with transport(build, home, workspace) as (clients, roots):
+        def weigh(done):
+            if done in GROWTH:
+                sizes[done] = anonymous(roots)
+        loads = [Load(client, workspace, number) for number, client in enumerate(clients)]
+        assert run_all(loads, weigh) == CLIENTS * CALLS
+        growth = {done: (anonymous(roots) - size) // CLIENTS for done, size in sizes.items()}
+        assert all(growth[done] < GROWTH[done] for done in sizes), growth
+        for load in loads:
+            assert sorted(os.listdir(workspace / load.name)) == ['file', 'source.c']
