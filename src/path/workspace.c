@@ -489,9 +489,12 @@ static int swap_in(const struct spot *s, const char *beside)
         bool same = fstatat(s->parent, beside, &old, AT_SYMLINK_NOFOLLOW) == 0 && old.st_dev == s->st.st_dev &&
                     old.st_ino == s->st.st_ino && old.st_size == s->st.st_size &&
                     old.st_mtim.tv_sec == s->st.st_mtim.tv_sec && old.st_mtim.tv_nsec == s->st.st_mtim.tv_nsec;
-        if (same)
-                return unlinkat(s->parent, beside, 0) < 0 ? -errno : 0;
-        return renameat2(s->parent, beside, s->parent, s->name, RENAME_EXCHANGE) < 0 ? -errno : -ESTALE;
+        if (same) {
+                (void)unlinkat(s->parent, beside, 0); /* the new one is in its place either way */
+                return 0;
+        }
+        /* What somebody else wrote meanwhile goes back. If it cannot, it stays beside, and is not removed. */
+        return renameat2(s->parent, beside, s->parent, s->name, RENAME_EXCHANGE) < 0 ? -ENOTRECOVERABLE : -ESTALE;
 }
 
 static int give_name(const struct spot *s, int fd, const char *name)
@@ -518,7 +521,7 @@ static int put_nameless(const struct spot *s, int fd)
         if (r < 0)
                 return r;
         r = swap_in(s, beside);
-        if (r < 0)
+        if (r < 0 && r != -ENOTRECOVERABLE)
                 (void)unlinkat(s->parent, beside, 0);
         return r;
 }
@@ -536,9 +539,9 @@ static int put_named(const struct spot *s, const void *data, size_t length, mode
         r = fill(fd, s, data, length, mode);
         if (r == 0)
                 r = swap_in(s, beside);
-        if (r < 0)
+        if (r < 0 && r != -ENOTRECOVERABLE)
                 (void)unlinkat(s->parent, beside, 0);
-        else
+        if (r == 0)
                 *ret = TAKE_FD(fd);
         return r;
 }

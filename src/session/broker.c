@@ -23,15 +23,19 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 #include "base/json.h"
 #include "session/cell.h"
+#include "tools/family.h"
 #include "wire/wire.h"
 
 static const char stage[] = "session";
@@ -96,10 +100,52 @@ static void look_at(struct brokering *x, const struct cell *c)
                 x->b->tell(c->report.notes[x->notes++]);
 }
 
+static bool is_keeper(const struct brokering *x, pid_t pid)
+{
+        if (x->server.alive && x->server.running.box.pid == pid)
+                return true;
+        for (size_t i = 0; i < BROKER_SESSIONS; i++)
+                if (x->sessions[i] && x->sessions[i]->alive && x->sessions[i]->running.box.pid == pid)
+                        return true;
+        return false;
+}
+
+/*
+ * Without pids of its own, a box whose keeper was killed leaves its processes behind. They are ours then, since we are a
+ * subreaper, and whoever is our child and no keeper is one of them.
+ */
+static void end_strays(const struct brokering *x)
+{
+        enum { ROUNDS = 100 };
+        char path[64], text[4096];
+        (void)snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid());
+        for (int i = 0; i < ROUNDS; i++) {
+                CLEANUP_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
+                ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+                text[n > 0 ? n : 0] = '\0';
+                bool found = false;
+                for (char *word = text, *end; *word; word = end + (*end == ' ')) {
+                        pid_t pid = (pid_t)strtol(word, &end, 10);
+                        if (end == word)
+                                break;
+                        if (is_keeper(x, pid))
+                                continue;
+                        family_kill(pid);
+                        (void)kill(pid, SIGKILL);
+                        (void)waitpid(pid, NULL, 0);
+                        found = true;
+                }
+                if (!found)
+                        return;
+        }
+}
+
 static void end_session(struct brokering *x, struct cell **c, struct error *why)
 {
         if (cell_end(*c) < 0)
                 x->b->tell("the record of this session could not be written to its end");
+        if (!(x->b->plan->number[PLAN_NAMESPACES].number & SPACE_PID))
+                end_strays(x);
         look_at(x, *c);
         *why = (*c)->report.error;
         if (!why->code)
@@ -239,9 +285,12 @@ static int end_all(struct brokering *x, struct error *e)
         struct error why;
         (void)shutdown(x->socket, SHUT_RDWR); /* the keepers have it too, since they were forked */
         fd_close(&x->socket);
-        for (size_t i = 0; i < BROKER_SESSIONS; i++)
-                if (x->sessions[i])
-                        end_session(x, &x->sessions[i], &why);
+        for (size_t i = 0; i < BROKER_SESSIONS; i++) {
+                if (!x->sessions[i])
+                        continue;
+                x->sessions[i]->said_all |= x->server.said_all; /* nobody is left to tell its tools to end */
+                end_session(x, &x->sessions[i], &why);
+        }
         (void)cell_end(&x->server);
         const struct report *r = &x->server.report;
         bool failed = r->plan && !x->status && !(r->end == END_EXITED && r->number == 0);
@@ -267,6 +316,8 @@ int broker_run(const struct broker *b, struct error *e)
         CLEANUP_FD int signals = x.signals = signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK);
         CLEANUP_FD int null = x.null = open("/dev/null", O_RDWR | O_CLOEXEC);
         int r = signals < 0 || null < 0 ? error_errno(e, errno, stage, "cannot prepare the server") : 0;
+        if (r == 0 && !(b->plan->number[PLAN_NAMESPACES].number & SPACE_PID) && prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
+                r = error_errno(e, errno, stage, "cannot prepare the server");
         plan_server(b->plan, &plan);
         if (r == 0)
                 r = start_server(&x, &plan, e);

@@ -72,9 +72,10 @@ void family_kill(pid_t first)
         struct family *f = first > 1 ? malloc(sizeof *f) : NULL;
         if (f) {
                 *f = (struct family){ .first = first, .members = { first }, .count = 1 };
+                (void)kill(first, SIGSTOP);
                 for (int i = 0; i < ROUNDS_MOST && look(f); i++)
                         ;
-                for (size_t i = 1; i < f->count; i++)
+                for (size_t i = 0; i < f->count; i++) /* the first one first: it has nothing to say of the others' end */
                         (void)kill(f->members[i], SIGKILL);
         }
         free(f);

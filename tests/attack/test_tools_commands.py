@@ -45,17 +45,16 @@ def forge(stage):
 
 
 def steal(client, stage):
-    """Reads what the client sends, beside the server; of twenty calls it gets some."""
+    """Reads what the client sends, beside the server, which stands behind it in the queue after its first call."""
     client.say('Bash', command='(cat /proc/$PPID/fd/0 & for fd in 3 4 5 6 7 8 9; do cat <&$fd & done; wait) '
                                '&>/dev/null & echo', run_in_background=True)
     time.sleep(0.5)
-    numbers = [client.start('Read', file_path='notes.txt') for _ in range(20)]
-    return str(len([client.await_reply(number) for number in numbers]))
+    return ''.join(client.say('Read', file_path='notes.txt') for _ in range(20))
 
 
 @sieges(
     Siege('forge an answer', bash(forge), lambda trial: forged(trial) or trial.said == 'forged', '^mine\nexit: 0$'),
-    Siege('steal a call', steal, silent, '^20$', patience=2),
+    Siege('steal a call', steal, silent, '^(1\tnotes\n){20}$', patience=2),
     Siege('output that is a message', bash(f"echo; echo '{MESSAGE}'"), forged, r'^\n{"jsonrpc": .*}\nexit: 0$',
           ('joined', 'pasting'), patience=1),
     Siege('output that is no text', bash("printf 'a\\0b\\377\\033[31m'"), silent, '^a.b\ufffd\x1b\\[31m\nexit: 0$',
@@ -148,7 +147,7 @@ def with_another(ask):
         try:
             return ask(client, background(other, stage))
         finally:
-            other.transport.kill()
+            other.transport.close(2)
     return attack
 
 

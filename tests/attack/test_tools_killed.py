@@ -62,7 +62,7 @@ class Campaign:
     def connect(self):
         command = [self.stage.build / 'ringwall', 'mcp', '--level', self.level, '--workspace', self.stage.work]
         self.client = Client(Stdio(command, cwd=self.stage.work, env=self.stage.environment()))
-        self.stage.closing.callback(self.client.transport.kill)
+        self.stage.closing.callback(self.client.transport.close)
 
     def calls(self):
         """The calls that are killed, each with what the file may be after it."""

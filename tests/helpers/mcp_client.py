@@ -34,7 +34,7 @@ class Stdio:
         return self.process.stdout.fileno()
 
     def send(self, message, end=b'\n'):
-        """All of it, while reading what comes: a server that cannot write does not read. BrokenPipeError: it is gone."""
+        """All of it, while reading what comes: who cannot write does not read. BrokenPipeError: the server is gone."""
         data, until = memoryview(message + end), time.monotonic() + PATIENCE
         while data:
             with contextlib.suppress(BlockingIOError):
@@ -76,10 +76,6 @@ class Stdio:
         """As if the client had been killed: nobody writes to the server any more, nobody reads, nobody waits."""
         self.process.stdin.close()
         self.process.stdout.close()
-
-    def kill(self):
-        self.process.stdin.close()
-        self.end(None)
 
     def end(self, status):
         if not self.over:

@@ -15,7 +15,7 @@ from collections.abc import Callable
 
 import pytest
 
-from mcp_client import Client, Stdio, family, memory
+from mcp_client import PATIENCE, Client, Stdio, family, memory
 from stage import LEVELS, find_processes
 
 NAIVE = pathlib.Path(__file__).resolve().parents[1] / 'attack/naive_server.py'
@@ -107,8 +107,9 @@ def besiege(siege, stage, client):
 
 
 @contextlib.contextmanager
-def trying(sieges, stage, start):
-    """One server, and the host made ready for each attack on it. Yields the trials, one by one."""
+def trying(sieges, stage, start, patience):
+    """One server, and the host made ready for each attack on it. Yields the trials, one by one. In the end the server
+    has so many seconds to end by itself."""
     def trials():
         for siege in sieges:
             if siege.before and siege is not sieges[0]:
@@ -120,13 +121,13 @@ def trying(sieges, stage, start):
     try:
         yield trials()
     finally:
-        client.transport.kill()
+        client.transport.close(patience)
 
 
 def prove(stages, *sieges):
     """The naive server is harmed. Once for each row is enough: it knows no levels."""
     stage = stages('naive')
-    with trying(sieges, stage, lambda: connect_naive(stage, sieges[0])) as trials:
+    with trying(sieges, stage, lambda: connect_naive(stage, sieges[0]), 0) as trials:
         for siege, trial in trials:
             assert siege.harm(trial), f'the naive server withstands {siege.title}:\n{trial.said[:2000]}\n{told(stage)}'
             PROVEN[id(siege)] = siege
@@ -134,7 +135,7 @@ def prove(stages, *sieges):
 
 def withstand(stages, level, *sieges):
     stage = stages('ours')
-    with trying(sieges, stage, lambda: connect_ours(stage, sieges[0], level)) as trials:
+    with trying(sieges, stage, lambda: connect_ours(stage, sieges[0], level), PATIENCE) as trials:
         for siege, trial in trials:
             said = f'to {siege.title} at {level}:\n{trial.said[:2000]}\n{told(stage)}'
             assert not trial.silent, f'no answer {said}'

@@ -252,10 +252,10 @@ static void test_a_command_in_the_background(void **state)
         box.environment = environment;
         bool error = false;
         char id[64], arguments[200];
+        assert_int_equal(mkfifo("fifo", 0600), 0);
         const char *text = call("Bash", "{'command': 'echo one; read x < fifo; echo two', 'run_in_background': true}", &error);
         assert_false(error);
         assert_int_equal(sscanf(text, "shell_id: %32s", id), 1);
-        assert_int_equal(mkfifo("fifo", 0600), 0);
         (void)snprintf(arguments, sizeof arguments, "{'shell_id': '%s'}", id);
         for (int i = 0; i < 200 && !strstr(text, "one"); i++) {
                 (void)usleep(10000);
