@@ -12,7 +12,7 @@ import time
 import pytest
 
 from mcp_client import PATIENCE, Client, Stdio, children, family, is_alive, text_of
-from siege import mark
+from siege import TRIED, mark
 from stage import await_none
 from test_lifecycle import leftovers, mountinfo
 
