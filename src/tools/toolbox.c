@@ -189,15 +189,30 @@ static bool check_arguments(const struct toolbox *box, const struct tool *t, con
         return true;
 }
 
-/* An answer is UTF-8, whatever the names of files are. */
+/* An answer is UTF-8 without a NUL, whatever files have in them and are called: no text of JSON could carry it otherwise. */
+static void clean(struct text *text)
+{
+        struct text whole = { 0 }, part = { 0 };
+        (void)tool_add_utf8(&whole, text->data, text->length);
+        for (size_t at = 0; !whole.failed && at < whole.length;) {
+                size_t n = strnlen(whole.data + at, whole.length - at);
+                text_add_bytes(&part, whole.data + at, n);
+                at += n;
+                if (at < whole.length)
+                        text_add(&part, "\xef\xbf\xbd");
+                at++;
+        }
+        part.failed |= whole.failed;
+        text_done(&whole);
+        text_done(text);
+        *text = part;
+}
+
 static void complete(const struct tool *t, struct tool_answer *answer)
 {
-        struct text *text = &answer->text, clean = { 0 };
-        if (text->length && (text_utf8_valid(text->data, text->length) != text->length || strlen(text->data) != text->length)) {
-                (void)tool_add_utf8(&clean, text->data, text->length);
-                text_done(text);
-                *text = clean;
-        }
+        struct text *text = &answer->text;
+        if (text->length && (text_utf8_valid(text->data, text->length) != text->length || strlen(text->data) != text->length))
+                clean(text);
         if (text->failed || (!answer->is_error && !answer->structured))
                 tool_fail(answer, "%s ran out of memory", t->name);
 }
@@ -248,8 +263,7 @@ bool tool_add_utf8(struct text *out, const char *bytes, size_t length)
 {
         bool foreign = false;
         while (length) {
-                const char *nul = memchr(bytes, '\0', length); /* which no text of JSON can have */
-                size_t good = text_utf8_valid(bytes, nul ? (size_t)(nul - bytes) : length);
+                size_t good = text_utf8_valid(bytes, length);
                 text_add_bytes(out, bytes, good);
                 if (good == length)
                         break;
