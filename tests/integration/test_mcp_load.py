@@ -18,6 +18,8 @@ import pytest
 
 from mcp_client import Client, Http, Stdio, family, memory
 
+pytestmark = pytest.mark.only_user      # as users are; who it is changes nothing here
+
 IN_VM = 'RINGWALL_CGROUP' in os.environ
 CLIENTS, CALLS = (8, 50) if IN_VM else (64, 1000)
 GROWTH = {1000: 256 << 10, CLIENTS * CALLS // 2: 32 << 10}      # after so many calls: bytes that each may still take
