@@ -60,6 +60,7 @@ int limits_prepare(struct report *r, struct cgroup *ret, struct error *e)
                 .memory = n[PLAN_MEMORY].number,
                 .cpu = n[PLAN_CPU].number,
                 .processes = n[PLAN_PROCESSES].number,
+                .keepers = n[PLAN_NAMESPACES].number & SPACE_PID ? 1 : 2, /* launch.c: have_a_second() */
         };
         struct error why = { 0 };
         *ret = CGROUP_NONE;

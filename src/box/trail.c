@@ -6,13 +6,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "audit/record.h"
 #include "base/fd.h"
 #include "base/json.h"
+#include "base/random.h"
 #include "policy/pattern.h"
 
 static const char stage[] = "audit";
@@ -84,13 +84,12 @@ static json_t *number(const struct report *r, enum plan_number n)
 
 int trail_begin(struct trail *t, const char *path, const struct report *r, struct error *e)
 {
-        uint64_t random = 0;
         *t = (struct trail){ .fd = -1 };
         if (!path && !r->plan->number[PLAN_AUDIT].number)
                 return 0;
-        if (getrandom(&random, sizeof random, 0) != sizeof random)
-                return error_errno(e, errno, stage, "cannot get random bytes");
-        (void)snprintf(t->session, sizeof t->session, "%016llx", (unsigned long long)random);
+        int named = random_name(t->session, sizeof t->session);
+        if (named < 0)
+                return error_errno(e, -named, stage, "cannot get random bytes");
         if (!path)
                 path = default_path(r, t->session, e);
         if (!path)

@@ -11,10 +11,10 @@
 #include "box/facts.h"
 #include "box/load.h"
 #include "cli/front.h"
+#include "cli/mcp_listen.h"
 #include "cli/mcp_options.h"
 #include "cli/policy.h"
 #include "cli/request.h"
-#include "cli/mcp_listen.h"
 #include "mcp/serve_http.h"
 #include "mcp/serve_stdio.h"
 #include "policy/caps.h"
@@ -122,41 +122,50 @@ static void tell_where(const struct options_result *r, const struct setup *setup
                 (void)front_complain(verb, "the token is %s", setup->token);
 }
 
+/* Its name is what was given, or the directory's own; `length` is how much of `given` is a name. */
+static int add_workspace(struct arena *a, struct setup *setup, const char *path, const char *given, size_t length, struct error *e)
+{
+        const char *name = length ? arena_copy(a, given, length) : strrchr(path, '/') + 1;
+        if (!name)
+                return error_errno(e, ENOMEM, verb, "no memory");
+        if (setup->workspace_count == WORKSPACES_MOST)
+                return error_set(e, E2BIG, verb, "at most %d workspaces", WORKSPACES_MOST);
+        for (size_t i = 0; i < setup->workspace_count; i++)
+                if (strcmp(setup->workspaces[i].name, name) == 0)
+                        return error_set(e, EEXIST, verb, "two workspaces are called '%s'; name one: NAME=%s", name, path);
+        setup->workspaces[setup->workspace_count++] = (struct workspace_name){ name, path };
+        return 0;
+}
+
 /* Where the tools work: what the plan works in, and the further ones that were named. */
 static int find_workspaces(struct arena *a, const struct options_result *r, const struct plan *plan, struct setup *setup,
                            struct error *e)
 {
         const struct option_use *use = options_next(r, RUN_OPTION_WORKSPACE, NULL);
-        do {
-                size_t length = 0;
-                const char *given = use ? request_workspace(use->value, &length) : NULL;
-                CLEANUP_FREE char *real = setup->workspace_count ? realpath(given, NULL) : NULL;
-                if (setup->workspace_count == WORKSPACES_MOST)
-                        return error_set(e, E2BIG, verb, "at most %d workspaces", WORKSPACES_MOST);
-                if (setup->workspace_count && !real)
-                        return error_errno(e, errno, verb, "cannot use the workspace %s", given);
-                const char *path = real ? arena_string(a, real) : plan->workspace;
-                const char *name = path && length ? arena_copy(a, use->value, length) : path ? strrchr(path, '/') + 1 : NULL;
-                if (!name)
-                        return error_errno(e, ENOMEM, verb, "no memory");
-                for (size_t i = 0; i < setup->workspace_count; i++)
-                        if (strcmp(setup->workspaces[i].name, name) == 0)
-                                return error_set(e, EEXIST, verb, "two workspaces are called '%s'; name one: NAME=%s", name, path);
-                setup->workspaces[setup->workspace_count++] = (struct workspace_name){ name, path };
-        } while (use && (use = options_next(r, RUN_OPTION_WORKSPACE, use)));
-        return 0;
+        size_t length = 0;
+        if (use)
+                (void)request_workspace(use->value, &length);
+        int done = add_workspace(a, setup, plan->workspace, use ? use->value : "", length, e);
+        while (done == 0 && use && (use = options_next(r, RUN_OPTION_WORKSPACE, use))) {
+                const char *given = request_workspace(use->value, &length);
+                CLEANUP_FREE char *real = realpath(given, NULL);
+                const char *path = real ? arena_string(a, real) : NULL;
+                done = path ? add_workspace(a, setup, path, use->value, length, e)
+                            : error_errno(e, real ? ENOMEM : errno, verb, "cannot use the workspace %s", given);
+        }
+        return done;
 }
 
 /* What an agent should know before its first call. */
 static void instruct(const struct plan *plan, struct setup *setup)
 {
         struct text *t = &setup->instructions;
-        text_add(t, "The tools run in a box. Relative paths begin in ");
-        for (size_t i = 0; i < setup->workspace_count; i++)
-                text_format(t, "%s%s%s%s%s", i ? ", or with workspace='" : "", i ? setup->workspaces[i].name : "",
-                            i ? "' in " : "", setup->workspaces[i].path, "");
-        text_format(t, "; what lies outside cannot be written, and little of it read. %s Bash runs in the same box.",
-                    plan->number[PLAN_ALLOW_NETWORK].number ? "" : "There is no network.");
+        text_format(t, "The tools run in a box. Relative paths begin in %s", setup->workspaces[0].path);
+        for (size_t i = 1; i < setup->workspace_count; i++)
+                text_format(t, ", or with workspace='%s' in %s", setup->workspaces[i].name, setup->workspaces[i].path);
+        text_add(t, "; what lies outside cannot be written, and little of it read. Bash runs in the same box.");
+        if (!plan->number[PLAN_ALLOW_NETWORK].number)
+                text_add(t, " There is no network.");
         setup->offer.instructions = t->failed ? NULL : t->data;
 }
 
@@ -180,17 +189,17 @@ static int run_server(struct arena *a, const struct options_result *r, const str
         int status = find_workspaces(a, r, plan, &setup, &e);
         setup.offer = (struct mcp_offer){ .readonly = options_has(r, MCP_OPTION_READONLY), .workspaces = setup.workspaces,
                                           .workspace_count = setup.workspace_count };
-        instruct(plan, &setup);
         if (status == 0)
                 status = open_gate(plan, &setup.gate, &e);
         if (status == 0)
                 status = open_listeners(r, &setup, &e);
         if (status == 0) {
+                const struct worker_setup for_tools = { setup.workspaces, setup.workspace_count, setup.gate.scrubber };
+                const struct broker broker = { .plan = plan, .tools = worker_serve, .tools_data = &for_tools, .server = serve,
+                                               .server_data = &setup, .listeners = fds, .listener_count = setup.count, .tell = tell };
                 for (size_t i = 0; i < setup.count; i++)
                         fds[i] = setup.listening[i].fd;
-                const struct worker_setup for_tools = { setup.workspaces, setup.workspace_count, setup.gate.scrubber };
-                const struct broker broker = { .plan = plan, .tools = worker_serve, .tools_data = &for_tools, .server = serve, .server_data = &setup,
-                                               .listeners = fds, .listener_count = setup.count, .tell = tell };
+                instruct(plan, &setup);
                 tell_where(r, &setup);
                 status = broker_run(&broker, &e);
         }

@@ -11,19 +11,19 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/random.h"
 #include "base/text.h"
 #include "gate/address.h"
 
 static const char stage[] = "listen";
 
-enum { BACKLOG = 128, TOKEN_LEAST = 16 };
+enum { BACKLOG = 128, TOKEN_LEAST = 16, TOKEN_MADE = 64 };
 
 /* --- loopback --- */
 
@@ -132,21 +132,13 @@ void mcp_listen_end(struct mcp_listening *l)
 
 /* --- the token --- */
 
-static int make_token(char ret[MCP_TOKEN_MOST], struct error *e)
-{
-        uint64_t random[4];
-        if (getrandom(random, sizeof random, 0) != sizeof random)
-                return error_errno(e, errno, stage, "cannot get random bytes");
-        (void)snprintf(ret, MCP_TOKEN_MOST, "%016llx%016llx%016llx%016llx", (unsigned long long)random[0],
-                       (unsigned long long)random[1], (unsigned long long)random[2], (unsigned long long)random[3]);
-        return 0;
-}
-
 int mcp_token(const char *file, char ret[MCP_TOKEN_MOST], struct error *e)
 {
         struct stat st;
-        if (!file)
-                return make_token(ret, e);
+        if (!file) {
+                int made = random_name(ret, TOKEN_MADE + 1);
+                return made < 0 ? error_errno(e, -made, stage, "cannot make a token") : 0;
+        }
         CLEANUP_FD int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
         if (fd < 0 || fstat(fd, &st) < 0)
                 return error_errno(e, errno, stage, "cannot read the token in %s", file);

@@ -74,7 +74,7 @@ size_t cgroup_settings(const struct cgroup_limits *limits, struct cgroup_setting
                 add(ret, &count, "memory", "memory.oom.group", 1);
         }
         if (limits->processes && limits->processes < PIDS_MOST)
-                add(ret, &count, "pids", "pids.max", limits->processes + 1); /* and the keeper */
+                add(ret, &count, "pids", "pids.max", limits->processes + limits->keepers);
         if (limits->cpu) {
                 add(ret, &count, "cpu", "cpu.max", 0);
                 (void)snprintf(ret[count - 1].value, sizeof ret[count - 1].value, "%" PRIu64 " %d",

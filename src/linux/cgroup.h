@@ -17,7 +17,8 @@
 struct cgroup_limits {
         uint64_t memory;    /* bytes, swap included: a box has none */
         uint64_t cpu;       /* thousandths of a core */
-        uint64_t processes; /* and threads; the keeper comes on top */
+        uint64_t processes; /* and threads; */
+        uint64_t keepers;   /* on top of them */
 };
 
 struct cgroup {

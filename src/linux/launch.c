@@ -35,6 +35,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -46,6 +47,7 @@
 #include "base/fd.h"
 #include "linux/cgroup.h"
 #include "linux/confine.h"
+#include "linux/detach.h"
 #include "linux/hold.h"
 #include "linux/scratch.h"
 #include "wire/wire.h"
@@ -103,6 +105,10 @@ static _Noreturn void serve(const struct launch_request *request)
         enum { PLACE = STDERR_FILENO + 1 };
         if ((request->socket != PLACE && dup3(request->socket, PLACE, O_CLOEXEC) < 0) || /* no command's business */ syscall(SYS_close_range, PLACE + 1U, ~0U, 0U) < 0)
                 _exit(EXIT_RINGWALL);
+        /* What the person's environment says is nobody's business here, and this process is a copy of one that had it. */
+        for (char **variable = environ; variable && *variable; variable++)
+                explicit_bzero(*variable, strlen(*variable));
+        environ = (char **)(uintptr_t)request->environment;
         _exit(request->serve(PLACE, request));
 }
 
@@ -215,6 +221,28 @@ static void end_others(const struct care *c)
         }
         if (c->site.request->scratch)
                 scratch_remove(c->site.request->scratch);
+}
+
+/*
+ * Without pids of its own a box would outlive its keeper, if somebody killed that. The keeper's second is one more process
+ * of its domain: it waits for the keeper's end, and then ends everybody else there. When all goes well it is ended with
+ * the others. Returns 0 or -errno.
+ */
+static int have_a_second(const struct care *c)
+{
+        if (site_has(c->site.plan, SPACE_PID) || !c->site.scoped)
+                return 0;
+        CLEANUP_FD int keeper = pidfd_open(getpid(), 0);
+        pid_t pid = keeper < 0 ? -1 : fork();
+        if (pid != 0)
+                return pid < 0 ? -errno : 0;
+        const struct cgroup *cgroup = c->site.request->cgroup;
+        detach("rw-second", keeper, cgroup ? cgroup->hold : -1); /* its janitor comes after us */
+        struct pollfd ended = { .fd = 0, .events = POLLIN };
+        while (poll(&ended, 1, -1) < 0)
+                ;
+        end_others(c); /* of the keeper's children it has none; the signal reaches all the same */
+        _exit(EXIT_RINGWALL);
 }
 
 /* Waits until the command runs, or tells why it does not. The pipe ends with exec. */
@@ -366,6 +394,11 @@ static _Noreturn void keep(struct site site)
                         give_up(&care, &e);
         if (watch_children(&care, &e) < 0)
                 give_up(&care, &e);
+        int second = have_a_second(&care);
+        if (second < 0) {
+                error_errno(&e, -second, "start", "cannot fork");
+                give_up(&care, &e);
+        }
         int pair[2];
         bool may_exec = site.plan->number[PLAN_ALLOW_EXEC].number;
         if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) == 0) {

@@ -18,6 +18,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "mcp/protocol.h"
 
 enum {
         PATIENCE_SECONDS = 60,
@@ -92,7 +93,7 @@ void connection_reply(struct connection *c, int status, const char *headers, con
 void connection_refuse(struct connection *c, int status, const char *headers, const char *sentence)
 {
         CLEANUP_TEXT struct text out = { 0 };
-        CLEANUP_JSON json_t *body = json_pack("{s:s, s:{s:i, s:s}}", "jsonrpc", "2.0", "error", "code", -32000, "message", sentence);
+        CLEANUP_JSON json_t *body = mcp_error(NULL, MCP_REFUSED, sentence, NULL);
         if (!body || json_write(body, &out, false) < 0)
                 text_add(&out, "{}");
         connection_reply(c, status, headers, "application/json", out.data ? out.data : "", out.length);

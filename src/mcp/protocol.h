@@ -22,6 +22,7 @@ enum {
         MCP_UNKNOWN_METHOD = -32601,
         MCP_INVALID_PARAMS = -32602,
         MCP_INTERNAL_ERROR = -32603,
+        MCP_REFUSED = -32000, /* before it was looked at: by HTTP's own rules */
         MCP_HEADER_MISMATCH = -32020,
         MCP_MISSING_CAPABILITY = -32021,
         MCP_UNSUPPORTED_VERSION = -32022,

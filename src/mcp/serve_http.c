@@ -19,13 +19,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/json.h"
+#include "base/random.h"
 #include "mcp/connection.h"
 #include "mcp/streams.h"
 
@@ -109,9 +109,11 @@ static bool is_origin_here(const char *origin)
 static bool is_token(const char *given, const char *token)
 {
         size_t length = strlen(token);
-        unsigned char difference = strlen(given) != length;
+        char difference = 0;
+        if (strlen(given) != length) /* which is no secret */
+                return false;
         for (size_t i = 0; i < length; i++)
-                difference |= (unsigned char)(token[i] ^ given[i < strlen(given) ? i : strlen(given)]);
+                difference |= (char)(token[i] ^ given[i]);
         return !difference;
 }
 
@@ -171,20 +173,19 @@ static void make_room(struct http *h)
 
 static struct client *open_client(struct http *h, principal who)
 {
-        uint64_t random[2];
+        char name[SESSION_NAME];
+        if (random_name(name, sizeof name) < 0)
+                return NULL;
         struct session *s = session_open(h->server);
         if (!s) {
                 make_room(h);
                 s = session_open(h->server);
         }
-        if (!s || getrandom(random, sizeof random, 0) != sizeof random) {
-                if (s)
-                        session_close(s);
+        if (!s)
                 return NULL;
-        }
         struct client *c = &h->clients[s->number];
         *c = (struct client){ .session = s, .who = who, .used = clock_ms() };
-        (void)snprintf(c->name, sizeof c->name, "%016llx%016llx", (unsigned long long)random[0], (unsigned long long)random[1]);
+        memcpy(c->name, name, sizeof name);
         return c;
 }
 

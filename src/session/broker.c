@@ -23,19 +23,15 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 #include "base/json.h"
 #include "session/cell.h"
-#include "tools/family.h"
 #include "wire/wire.h"
 
 static const char stage[] = "session";
@@ -48,7 +44,7 @@ struct message {
         uint32_t session;
         int code;   /* an answer's; of END, not 0 when an answer is wanted */
         char event[32];
-        char text[2048];
+        char text[16 << 10]; /* counts of every shape that there can be fit */
 };
 _Static_assert(sizeof((struct message){ 0 }.text) >= sizeof((struct error){ 0 }.text), "an error fits");
 
@@ -90,6 +86,7 @@ struct brokering {
 };
 
 /* Events that a server may add to a record. */
+enum { RECORD_DEPTH = 4 };
 static const char *const events[] = { "secrets_redacted", "call_refused" };
 
 /* What this box does not hold; once, though others like it may follow. */
@@ -100,52 +97,10 @@ static void look_at(struct brokering *x, const struct cell *c)
                 x->b->tell(c->report.notes[x->notes++]);
 }
 
-static bool is_keeper(const struct brokering *x, pid_t pid)
-{
-        if (x->server.alive && x->server.running.box.pid == pid)
-                return true;
-        for (size_t i = 0; i < BROKER_SESSIONS; i++)
-                if (x->sessions[i] && x->sessions[i]->alive && x->sessions[i]->running.box.pid == pid)
-                        return true;
-        return false;
-}
-
-/*
- * Without pids of its own, a box whose keeper was killed leaves its processes behind. They are ours then, since we are a
- * subreaper, and whoever is our child and no keeper is one of them.
- */
-static void end_strays(const struct brokering *x)
-{
-        enum { ROUNDS = 100 };
-        char path[64], text[4096];
-        (void)snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid());
-        for (int i = 0; i < ROUNDS; i++) {
-                CLEANUP_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
-                ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
-                text[n > 0 ? n : 0] = '\0';
-                bool found = false;
-                for (char *word = text, *end; *word; word = end + (*end == ' ')) {
-                        pid_t pid = (pid_t)strtol(word, &end, 10);
-                        if (end == word)
-                                break;
-                        if (is_keeper(x, pid))
-                                continue;
-                        family_kill(pid);
-                        (void)kill(pid, SIGKILL);
-                        (void)waitpid(pid, NULL, 0);
-                        found = true;
-                }
-                if (!found)
-                        return;
-        }
-}
-
 static void end_session(struct brokering *x, struct cell **c, struct error *why)
 {
         if (cell_end(*c) < 0)
                 x->b->tell("the record of this session could not be written to its end");
-        if (!(x->b->plan->number[PLAN_NAMESPACES].number & SPACE_PID))
-                end_strays(x);
         look_at(x, *c);
         *why = (*c)->report.error;
         if (!why->code)
@@ -176,6 +131,19 @@ static int answer(struct brokering *x, const struct message *m, const struct err
         return send_message(x->socket, &reply, fd);
 }
 
+static int record(struct cell *c, const struct message *m)
+{
+        size_t i = 0;
+        json_t *fields = NULL;
+        while (i < ARRAY_SIZE(events) && strcmp(events[i], m->event) != 0)
+                i++;
+        if (i == ARRAY_SIZE(events) ||
+            json_parse_bounded(m->text, strlen(m->text), sizeof m->text, RECORD_DEPTH, &fields, NULL, NULL, NULL) < 0)
+                return -EPROTO;
+        trail_event(&c->trail, events[i], fields);
+        return 0;
+}
+
 /* A failure here ends the server: it says what no server of ours says, or is gone. */
 static int take_message(struct brokering *x, const struct message *m, struct error *e)
 {
@@ -195,14 +163,7 @@ static int take_message(struct brokering *x, const struct message *m, struct err
                         *e = why;
                 return m->code ? answer(x, m, &why, -1) : 0;
         }
-        json_t *fields = NULL;
-        for (size_t i = 0; m->kind == RECORD && i < ARRAY_SIZE(events); i++)
-                if (strcmp(events[i], m->event) == 0 && json_parse_bounded(m->text, strlen(m->text), sizeof m->text, 4, &fields,
-                                                                          NULL, NULL, NULL) == 0) {
-                        trail_event(&(*c)->trail, events[i], fields);
-                        return 0;
-                }
-        return -EPROTO;
+        return m->kind == RECORD ? record(*c, m) : -EPROTO;
 }
 
 static void hear_server(struct brokering *x, struct error *e)
@@ -316,8 +277,6 @@ int broker_run(const struct broker *b, struct error *e)
         CLEANUP_FD int signals = x.signals = signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK);
         CLEANUP_FD int null = x.null = open("/dev/null", O_RDWR | O_CLOEXEC);
         int r = signals < 0 || null < 0 ? error_errno(e, errno, stage, "cannot prepare the server") : 0;
-        if (r == 0 && !(b->plan->number[PLAN_NAMESPACES].number & SPACE_PID) && prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
-                r = error_errno(e, errno, stage, "cannot prepare the server");
         plan_server(b->plan, &plan);
         if (r == 0)
                 r = start_server(&x, &plan, e);

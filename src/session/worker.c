@@ -248,7 +248,6 @@ int worker_serve(int socket, const struct launch_request *request)
         struct workspace *workspaces[WORKSPACES_MOST];
         mode_t mask = umask(0);
         (void)umask(mask);
-        environ = (char **)(uintptr_t)request->environment; /* the person's own is nobody's business here */
         s.box = (struct toolbox){ .workspaces = workspaces, .names = setup->workspaces, .workspace_count = setup->workspace_count,
                                   .tracker = tracker_new(), .new_mode = 0666 & ~mask, .environment = request->environment,
                                   .plan = request->plan,

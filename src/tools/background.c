@@ -3,13 +3,11 @@
  * Their handles cannot be guessed. They last as long as the session; when there are too many, the one that ended first
  * makes room.
  */
-#include <errno.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "audit/record.h"
 #include "base/memory.h"
+#include "base/random.h"
 #include "tools/shell.h"
 #include "tools/tool.h"
 
@@ -26,20 +24,11 @@ static struct shell **find_room(struct toolbox *box)
         return room;
 }
 
-static bool make_id(char *ret, size_t size)
-{
-        uint64_t numbers[2];
-        if (getrandom(numbers, sizeof numbers, 0) != sizeof numbers)
-                return false;
-        (void)snprintf(ret, size, "%016llx%016llx", (unsigned long long)numbers[0], (unsigned long long)numbers[1]);
-        return true;
-}
-
 void background_add(struct toolbox *box, struct shell *s, const char *command, struct tool_answer *answer)
 {
         struct shell **room = find_room(box);
         s->command = strdup(command);
-        if (!room || !s->command || !make_id(s->id, sizeof s->id)) {
+        if (!room || !s->command || random_name(s->id, sizeof s->id) < 0) {
                 tool_fail(answer, !room ? "too many commands run in the background"
                                         : s->command ? "there are no random numbers" : "no memory");
                 shell_free(s);

@@ -191,17 +191,16 @@ static const pcre2_code *whole(const struct matcher_hand *h)
         return h->careful && r->guarded ? r->guarded : r->code;
 }
 
-static size_t line_start(const struct matcher_hand *h, size_t at)
+size_t matcher_line_start(const char *text, size_t at)
 {
-        const char *p = at ? memrchr(h->text, '\n', at) : NULL;
-        return p ? (size_t)(p - h->text) + 1 : 0;
+        const char *p = at ? memrchr(text, '\n', at) : NULL;
+        return p ? (size_t)(p - text) + 1 : 0;
 }
 
-/* Behind its newline, or the end. */
-static size_t line_end(const struct matcher_hand *h, size_t at)
+size_t matcher_line_end(const char *text, size_t length, size_t at)
 {
-        const char *p = memchr(h->text + at, '\n', h->length - at);
-        return p ? (size_t)(p - h->text) + 1 : h->length;
+        const char *p = memchr(text + at, '\n', length - at);
+        return p ? (size_t)(p - text) + 1 : length;
 }
 
 static bool has_long_line(const struct matcher_hand *h, size_t from, size_t to)
@@ -226,8 +225,8 @@ static void begin_slice(struct matcher_hand *h)
                 h->careful = h->matcher->options.multiline;
                 return;
         }
-        size_t size = h->matcher->slice, to = h->length - h->at > size ? line_start(h, h->at + size) : h->length;
-        h->slice = to > h->at ? to : line_end(h, h->at + size);
+        size_t size = h->matcher->slice, to = h->length - h->at > size ? matcher_line_start(h->text, h->at + size) : h->length;
+        h->slice = to > h->at ? to : matcher_line_end(h->text, h->length, h->at + size);
         h->careful = h->was_slow || has_long_line(h, h->at, h->slice);
 }
 
@@ -254,10 +253,10 @@ static int find_line(struct matcher_hand *h, size_t *ret_start, size_t *ret_end,
                 found = match(h, r->fragment ? r->fragment : whole(h), h->at, h->slice, &place);
         if (found <= 0)
                 return found;
-        *ret_start = line_start(h, place[0]);
+        *ret_start = matcher_line_start(h->text, place[0]);
         if (*ret_start >= h->slice) /* an empty match behind the last newline is no line */
                 return 0;
-        *ret_end = line_end(h, place[0]);
+        *ret_end = matcher_line_end(h->text, h->length, place[0]);
         *ret_sure = !r->fragment && !r->by_line && place[1] <= *ret_end - (h->text[*ret_end - 1] == '\n');
         return 1;
 }
@@ -287,11 +286,11 @@ static int next_lines(struct matcher_hand *h, size_t *ret_start, size_t *ret_end
 {
         const PCRE2_SIZE *place;
         int r = match(h, whole(h), h->at, h->length, &place);
-        if (r <= 0 || (*ret_start = line_start(h, place[0])) >= h->length)
+        if (r <= 0 || (*ret_start = matcher_line_start(h->text, place[0])) >= h->length)
                 return r < 0 ? r : 0;
-        *ret_end = line_end(h, place[0]);
+        *ret_end = matcher_line_end(h->text, h->length, place[0]);
         if (place[1] > *ret_end)
-                *ret_end = line_end(h, place[1] - 1);
+                *ret_end = matcher_line_end(h->text, h->length, place[1] - 1);
         h->at = *ret_end;
         return 1;
 }

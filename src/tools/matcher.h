@@ -34,4 +34,8 @@ void matcher_begin(struct matcher_hand *h, const char *text, size_t length, size
  */
 int matcher_next(struct matcher_hand *h, size_t *ret_start, size_t *ret_end);
 
+/* Where the line around a place begins, and where it ends: behind its newline, or with the text. */
+size_t matcher_line_start(const char *text, size_t at);
+size_t matcher_line_end(const char *text, size_t length, size_t at);
+
 #endif

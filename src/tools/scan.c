@@ -98,18 +98,6 @@ static const char *label(struct scanner *s)
         return s->label.data ? s->label.data : "";
 }
 
-static size_t line_start(const struct scanner *s, size_t at)
-{
-        const char *p = at ? memrchr(s->text, '\n', at) : NULL;
-        return p ? (size_t)(p - s->text) + 1 : 0;
-}
-
-static size_t line_end(const struct scanner *s, size_t at)
-{
-        const char *p = memchr(s->text + at, '\n', s->length - at);
-        return p ? (size_t)(p - s->text) + 1 : s->length;
-}
-
 /* In blocks of a fixed size, which a compiler turns into vector instructions. */
 static size_t count_newlines(const char *p, size_t length)
 {
@@ -149,7 +137,7 @@ static void show_line(struct scanner *s, size_t start, size_t end, enum scan_mar
 static void show_after(struct scanner *s, size_t to)
 {
         for (; s->after_left && s->shown_to < to; s->after_left--)
-                show_line(s, s->shown_to, line_end(s, s->shown_to), MARK_AROUND);
+                show_line(s, s->shown_to, matcher_line_end(s->text, s->length, s->shown_to), MARK_AROUND);
 }
 
 /* The lines of a match, with those around it that were not shown yet. */
@@ -158,13 +146,13 @@ static void show_match(struct scanner *s, size_t start, size_t end)
         size_t from = start;
         show_after(s, start);
         for (size_t i = 0; i < s->o.before && from > s->shown_to; i++)
-                from = line_start(s, from - 1);
+                from = matcher_line_start(s->text, from - 1);
         if (from < s->shown_to)
                 from = s->shown_to;
         if (s->f->marks.length && (s->gap || from > s->shown_to) && (s->o.before || s->o.after))
                 text_add(&s->f->text, "--\n");
         for (size_t at = from, next; at < end; at = next) {
-                next = line_end(s, at);
+                next = matcher_line_end(s->text, s->length, at);
                 show_line(s, at, next, at < start ? MARK_AROUND : at == start ? MARK_MATCH : MARK_GOES_ON);
         }
         s->after_left = s->o.after;
@@ -200,7 +188,7 @@ static void slide(struct scanner *s, size_t searched)
 {
         size_t keep = searched;
         for (size_t i = 0; i < s->o.before && keep > s->shown_to && searched - keep < MOST_BEFORE; i++)
-                keep = line_start(s, keep - 1);
+                keep = matcher_line_start(s->text, keep - 1);
         if (keep < s->shown_to)
                 keep = s->shown_to;
         if (s->o.mode == SCAN_CONTENT)
@@ -253,7 +241,7 @@ static int search_file(struct scanner *s, int fd)
                 return 0;
         more = more && read_on(s, fd, s->size);
         for (;;) {
-                size_t to = more && !s->o.multiline ? line_start(s, s->length) : s->length;
+                size_t to = more && !s->o.multiline ? matcher_line_start(s->text, s->length) : s->length;
                 bool too_short = more && (s->o.multiline || to <= s->searched);
                 if (*s->stop)
                         return -ECANCELED;

@@ -38,7 +38,7 @@ def find(box, depth):
     def find_in(client):
         boxes = children(find_broker(client))
         keeper = boxes[box] if len(boxes) > box else None
-        return keeper if depth == 0 or not keeper else next(iter(children(keeper)), None)
+        return keeper if depth == 0 or not keeper else next(reversed(children(keeper)), None)
     return find_in
 
 

@@ -57,8 +57,7 @@ class Client:
         """The process below one of the keepers: first the server's, then those of tools."""
         def children(pid):
             return [int(word) for word in pathlib.Path(f'/proc/{pid}/task/{pid}/children').read_text().split()]
-        only, = children(children(self.process.pid)[which])
-        return only
+        return children(children(self.process.pid)[which])[-1]      # behind the keeper's second, if it has one
 
     def server(self):
         return self.below(0)
@@ -156,6 +155,20 @@ def test_the_server_has_nothing(connect, level):
             assert {name for name in os.listdir(server / 'root') if os.listdir(server / 'root' / name)} <= {'dev', 'proc'}
             for space in ('net', 'pid', 'mnt', 'user'):
                 assert os.readlink(server / 'ns' / space) != os.readlink(f'/proc/self/ns/{space}')
+
+
+def test_in_the_servers_box_nothing_can_be_done(build, home, workspace, level):
+    (workspace / 'f').write_text('x')
+    env = {'HOME': str(home), 'PATH': '/usr/bin:/bin', 'ATTACK_TOKEN': 'secret'}
+
+    def tried(where):
+        result = subprocess.run([build / 'tests/helpers/server_box', where, workspace / 'f'], cwd=workspace, env=env, text=True,
+                                capture_output=True, timeout=30, check=True)
+        return [line.removeprefix('did ').removeprefix('failed to ') for line in result.stdout.splitlines() if line.startswith('did ')], \
+            len(result.stdout.splitlines())
+    did, count = tried('outside')
+    assert len(did) == count == 9
+    assert tried(level) == ([], 9)
 
 
 def test_a_server_that_dies_takes_all_with_it(build, home, workspace, level):

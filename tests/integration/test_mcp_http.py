@@ -38,8 +38,8 @@ class Unix(http.client.HTTPConnection):
 class Server:
     """A running server: server.post({…}) -> status, headers, the body as JSON."""
 
-    def __init__(self, build, home, workspace, arguments):
-        self.process = subprocess.Popen([build / 'ringwall', 'mcp', *arguments], cwd=workspace, text=True,
+    def __init__(self, build, home, workspace, arguments, wrapper=()):
+        self.process = subprocess.Popen([*wrapper, build / 'ringwall', 'mcp', *arguments], cwd=workspace, text=True,
                                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                         env={'HOME': str(home), 'PATH': '/usr/local/bin:/usr/bin:/bin',
                                              'MALLOC_PERTURB_': '165'})     # what was freed is used by nobody unseen
@@ -88,7 +88,7 @@ class Server:
 
     def memory(self):
         """KiB of the process that speaks with clients."""
-        server, = children(children(self.process.pid)[0])
+        server = children(children(self.process.pid)[0])[-1]
         return int(re.search(r'VmRSS:\s+(\d+)', pathlib.Path(f'/proc/{server}/status').read_text())[1])
 
 
@@ -140,8 +140,8 @@ def token_file(home):
 def serve(build, home, workspace):
     started = []
 
-    def start(*arguments):
-        started.append(Server(build, home, workspace, [str(argument) for argument in arguments]))
+    def start(*arguments, **options):
+        started.append(Server(build, home, workspace, [str(argument) for argument in arguments], **options))
         return started[-1]
     yield start
     for server in started:
@@ -467,6 +467,20 @@ def test_more_sessions_than_there_is_room_for_push_out_the_idlest(server):
 
 
 # Streams.
+
+def test_a_session_ends_half_an_hour_after_its_last_request(serve, token_file):
+    library, = pathlib.Path('/usr/lib').glob('*/faketime/libfaketime.so.1')
+    server = serve('--http', '127.0.0.1:0', '--token-file', token_file,
+                   wrapper=('env', f'LD_PRELOAD={library}', 'FAKETIME=+0 x300'))    # 6 s of ours
+    session, deadline = server.open(), time.monotonic() + 9
+    assert b'here' in server.ask(body=tool('Bash', command='echo here'), **session).read()
+    boxes = server.boxes()
+    while time.monotonic() < deadline:      # used, it stays
+        time.sleep(1)
+        assert server.post(call('tools/list'), **session)[0] == 200
+    time.sleep(10)
+    assert server.post(call('tools/list'), **session)[0] == 404 and server.boxes() == boxes - 1
+
 
 def test_a_call_that_takes_its_time_answers_by_a_stream(server):
     session = server.open()

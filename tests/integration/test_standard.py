@@ -138,11 +138,38 @@ def test_a_killed_ringwall_leaves_no_directory(build, home, workspace, delay):
     time.sleep(delay)
     process.send_signal(signal.SIGKILL)
     process.wait()
-    for _ in range(100):
-        if scratches() <= before:
-            break
+    deadline = time.monotonic() + 30
+    while not scratches() <= before and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert scratches() <= before
+    assert scratches() <= before, subprocess.run(['ps', '-eo', 'uid,pid,ppid,lstart,stat,wchan,args'], stdout=subprocess.PIPE, text=True,
+                                                 check=True).stdout
+
+
+@pytest.mark.parametrize('victim', ['keeper', 'second'])
+def test_a_killed_keeper_leaves_nothing(build, home, workspace, victim):
+    before, mark = scratches(), f'6{os.getpid()}'
+    process = subprocess.Popen([build / 'ringwall', 'run', '--level', 'standard', '--', 'sh', '-c',
+                                f'setsid sleep {mark} & echo; sleep {mark}'], cwd=workspace, stdout=subprocess.PIPE,
+                               stderr=subprocess.DEVNULL, env={'HOME': str(home), 'PATH': '/usr/bin:/bin'})
+    process.stdout.readline()
+    keeper, = children(process.pid)
+    second, _ = children(keeper)
+    os.kill(keeper if victim == 'keeper' else second, signal.SIGKILL)
+    if victim == 'second':
+        process.terminate()
+    process.wait(timeout=10)
+    process.stdout.close()
+
+    def left():
+        return [path for path in pathlib.Path('/proc').glob('[0-9]*/cmdline') if mark.encode() in read(path)]
+    deadline = time.monotonic() + 10
+    while (left() or not scratches() <= before) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert left() == [] and scratches() <= before
+
+
+def children(pid):
+    return [int(word) for word in pathlib.Path(f'/proc/{pid}/task/{pid}/children').read_text().split()]
 
 
 def test_the_scratch_directory_is_nobody_elses(standard):

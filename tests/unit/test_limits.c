@@ -24,13 +24,14 @@ static void test_only_what_is_asked_for_is_written(void **state)
                 { { 0 }, "" },
                 { { .memory = 64 << 20 },
                   "memory memory.max=67108864;memory memory.swap.max=0;memory memory.oom.group=1;" },
-                { { .processes = 20 }, "pids pids.max=21;" }, /* and the keeper */
+                { { .processes = 20, .keepers = 1 }, "pids pids.max=21;" },
+                { { .processes = 20, .keepers = 2 }, "pids pids.max=22;" },
                 { { .cpu = 250 }, "cpu cpu.max=25000 100000;" },
                 { { .cpu = 10 }, "cpu cpu.max=1000 100000;" }, /* the least that a policy can say, and the kernel takes */
                 { { .cpu = 4096000 }, "cpu cpu.max=409600000 100000;" },
-                { { .processes = 4194303 }, "pids pids.max=4194304;" },
+                { { .processes = 4194303, .keepers = 1 }, "pids pids.max=4194304;" },
                 { { .processes = 4194304 }, "" }, /* pids.max takes no more, and no kernel has more */
-                { { .memory = 1 << 20, .cpu = 1000, .processes = 1 },
+                { { .memory = 1 << 20, .cpu = 1000, .processes = 1, .keepers = 1 },
                   "memory memory.max=1048576;memory memory.swap.max=0;memory memory.oom.group=1;pids pids.max=2;"
                   "cpu cpu.max=100000 100000;" },
         };

@@ -1,0 +1,10 @@
+/* Names that nobody can guess, from the system's random source. */
+#ifndef RINGWALL_BASE_RANDOM_H
+#define RINGWALL_BASE_RANDOM_H
+
+#include <stddef.h>
+
+/* Fills `size` bytes with hexadecimal digits and a NUL. Returns 0 or -errno. */
+int random_name(char *ret, size_t size);
+
+#endif

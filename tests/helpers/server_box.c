@@ -1,0 +1,129 @@
+/*
+ * What can be done in the box that `ringwall mcp` keeps its server in: server_box LEVEL|outside FILE
+ *
+ * Prints a line for each attempt, "did" or "failed" and what it was. FILE is one that the person can read and write.
+ * Outside the same attempts are made without a box.
+ */
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "box/load.h"
+#include "session/broker.h"
+
+static const char *file;
+
+static bool open_file(int flags)
+{
+        int fd = open(file, flags);
+        return fd >= 0 && close(fd) == 0;
+}
+
+static bool read_file(void)
+{
+        return open_file(O_RDONLY);
+}
+
+static bool write_file(void)
+{
+        return open_file(O_WRONLY);
+}
+
+static bool read_system(void)
+{
+        int fd = open("/etc/passwd", O_RDONLY);
+        return fd >= 0 && close(fd) == 0;
+}
+
+static bool make_file(void)
+{
+        char name[] = "/tmp/server-box-XXXXXX";
+        int fd = mkstemp(name);
+        return fd >= 0 && unlink(name) == 0 && close(fd) == 0;
+}
+
+static bool start_process(void)
+{
+        pid_t pid = fork();
+        if (pid == 0)
+                _exit(0);
+        return pid > 0 && waitpid(pid, NULL, 0) == pid;
+}
+
+/* In place of this process, so it comes last: what it runs says the rest. */
+static bool run_program(void)
+{
+        (void)fflush(stdout);
+        (void)execl("/bin/echo", "echo", "did run a program", (char *)NULL);
+        return false;
+}
+
+static bool make_socket(void)
+{
+        int fd = socket(AF_INET, SOCK_STREAM, 0);
+        struct sockaddr_in to = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+        return fd >= 0 && bind(fd, (struct sockaddr *)&to, sizeof to) == 0 && close(fd) == 0;
+}
+
+static bool reach_parent(void)
+{
+        return getppid() > 1 && kill(getppid(), 0) == 0;
+}
+
+static bool know_environment(void)
+{
+        const char *token = getenv("ATTACK_TOKEN");
+        return token && *token;
+}
+
+static int attempt(int broker, const struct launch_request *request)
+{
+        static const struct {
+                const char *name;
+                bool (*try)(void);
+        } attempts[] = {
+                { "read a file of the person's", read_file }, { "write it", write_file },
+                { "read a file of the system's", read_system }, { "make a file", make_file },
+                { "start a process", start_process }, { "make a socket", make_socket },
+                { "reach another process", reach_parent }, { "know the environment", know_environment },
+                { "run a program", run_program },
+        };
+        (void)broker;
+        (void)request;
+        for (size_t i = 0; i < ARRAY_SIZE(attempts); i++)
+                (void)printf("%s %s\n", attempts[i].try() ? "did" : "failed to", attempts[i].name);
+        (void)fflush(stdout);
+        return 0;
+}
+
+static void tell(const char *sentence)
+{
+        (void)fprintf(stderr, "%s\n", sentence);
+}
+
+int main(int argc, char **argv)
+{
+        struct error e = { 0 };
+        CLEANUP_MESSAGES struct messages *m = messages_new();
+        CLEANUP_PLAN struct plan *plan = NULL;
+        if (argc != 3 || !m)
+                return 2;
+        file = argv[2];
+        if (strcmp(argv[1], "outside") == 0)
+                return attempt(-1, NULL);
+        const struct load_item level = { .kind = LOAD_FLAG, .key = KEY_LEVEL, .value = argv[1], .flag = "--level" };
+        const struct load_request request = { .items = &level, .count = 1, .alone = true };
+        int r = load_plan(&request, m, &plan, &e);
+        const struct broker broker = { .plan = plan, .server = attempt, .tell = tell };
+        if (r == 0)
+                r = broker_run(&broker, &e);
+        if (r < 0)
+                (void)fprintf(stderr, "%s\n", e.text);
+        return r != 0;
+}
