@@ -104,7 +104,7 @@ static int fill_cgroup(const struct cgroup *c)
  */
 static int ask_limits(unsigned long way, struct answer *a)
 {
-        static const struct cgroup_limits limits = { .memory = 64 << 20, .cpu = 500, .processes = 1 };
+        static const struct cgroup_limits limits = { .memory = 64 << 20, .cpu = 500, .processes = 1, .keepers = 1 };
         struct cgroup c = CGROUP_NONE;
         struct error e = { 0 };
         int r = way == BY_SCOPE ? cgroup_make_in_scope(&limits, &c, &e) : cgroup_make_directly(&limits, &c, &e);
