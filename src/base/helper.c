@@ -9,8 +9,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,7 +21,7 @@
 
 static const char stage[] = "helper";
 
-enum { HELPER_NOT_STARTED = 125 };
+enum { HELPER_NOT_STARTED = 125, HELPER_FDS_MOST = 16 };
 
 /* Folders to look in; a relative one begins at the program's own. */
 static const char *const folders[] = { ".", RINGWALL_HELPERS_NEAR, RINGWALL_HELPERS };
@@ -105,4 +107,34 @@ int helper_run(const char *name, char *const *arguments, char *ret, size_t size,
         if (WEXITSTATUS(status) == HELPER_NOT_STARTED)
                 return error_set(e, ENOENT, stage, "%s", ret);
         return WEXITSTATUS(status);
+}
+
+/* In the child: fds[i] to i. None of them may be overwritten before it was moved itself, so all go up first. */
+static int move_descriptors(const int *fds, size_t count)
+{
+        int above[HELPER_FDS_MOST];
+        for (size_t i = 0; i < count; i++)
+                if ((above[i] = fcntl(fds[i], F_DUPFD_CLOEXEC, HELPER_FDS_MOST)) < 0)
+                        return -errno;
+        for (size_t i = 0; i < count; i++)
+                if (dup2(above[i], (int)i) < 0)
+                        return -errno;
+        return close_range((unsigned)count, ~0U, 0) < 0 ? -errno : 0;
+}
+
+int helper_start(const char *name, const int *fds, size_t count, struct error *e)
+{
+        struct error why = { 0 };
+        pid_t front = getpid(), pid = count <= HELPER_FDS_MOST ? fork() : -1;
+        if (pid < 0)
+                return error_errno(e, errno, stage, "cannot fork");
+        if (pid > 0)
+                return pid;
+        if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != front || move_descriptors(fds, count) < 0)
+                _exit(HELPER_NOT_STARTED);
+        environ = (char *[]){ NULL };
+        (void)helper_exec(name, (char *[]){ NULL }, &why);
+        (void)fd_write_all(STDERR_FILENO, why.text, strlen(why.text));
+        (void)fd_write_all(STDERR_FILENO, "\n", 1);
+        _exit(HELPER_NOT_STARTED);
 }

@@ -67,7 +67,7 @@ int ringwall_spawn(const struct ringwall_plan *plan, char *const command[], cons
         struct launch_request request = { .plan = b->report.plan, .command = words, .streams = streams };
         int r = trail_begin(&b->trail, NULL, &b->report, &e);
         if (r == 0)
-                r = start_box(&request, &b->report, &b->box, &e);
+                r = start_box(&request, &b->report, &b->trail, &b->box, &e);
         if (r < 0)
                 report_stop(&b->report, END_FAILED, &e);
         b->running = r == 0;
@@ -132,7 +132,8 @@ int ringwall_box_wait(struct ringwall_box *b, int *ret_status)
         int64_t end = seconds ? b->report.began + (int64_t)seconds * 1000 : -1;
         bool late = false, over = !b->running;
         while (!over) {
-                struct pollfd event = { .fd = b->box.box.control, .events = POLLIN };
+                struct pollfd events[] = { { .fd = b->box.box.control, .events = POLLIN },
+                                           { .fd = b->box.egress.events, .events = POLLIN } };
                 int64_t left = end < 0 ? POLL_MS : end - clock_ms();
                 if (left <= 0 && late)
                         break;
@@ -142,10 +143,11 @@ int ringwall_box_wait(struct ringwall_box *b, int *ret_status)
                         (void)ringwall_box_signal(b, SIGTERM);
                         continue;
                 }
-                int n = poll(&event, 1, left > POLL_MS ? POLL_MS : (int)left);
+                int n = poll(events, ARRAY_SIZE(events), left > POLL_MS ? POLL_MS : (int)left);
                 if (n < 0)
                         return -errno; /* EINTR is for the caller, who may want to go on waiting */
-                over = n > 0 && take_message(b);
+                egress_hear(&b->box.egress);
+                over = events[0].revents && take_message(b);
         }
         if (b->running && late)
                 report_stop(&b->report, END_TIMED_OUT, NULL);

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 
 #include "base/clock.h"
+#include "box/egressing.h"
 #include "linux/filter_install.h"
 #include "linux/hold.h"
 
@@ -53,7 +54,8 @@ bool report_take(struct report *r, const struct box_message *m)
                         end(r, END_EXITED, WEXITSTATUS(m->number));
                 return true;
         case BOX_FAILED:
-                r->error = m->error;
+                if (!r->error.code) /* what failed first is the reason */
+                        r->error = m->error;
                 end(r, m->number == STATUS_FAILED ? END_FAILED : END_NOT_STARTED, m->number);
                 return true;
         case BOX_SIGNAL:
@@ -124,7 +126,7 @@ static const char *call_name(const struct denial *d)
         return told ? told->call : "others";
 }
 
-void report_explain(const struct report *r, const char *prefix, struct text *out)
+void report_explain_calls(const struct report *r, const char *prefix, struct text *out)
 {
         for (size_t i = 0; i < r->denial_count; i++) {
                 const struct denial *d = &r->denials[i];
@@ -142,6 +144,17 @@ void report_explain(const struct report *r, const char *prefix, struct text *out
                         text_format(out, "; to allow it: %s", x->allow);
                 text_add(out, "\n");
         }
+}
+
+void report_explain_hosts(const struct report *r, const char *prefix, struct text *out)
+{
+        for (size_t i = 0; i < r->refusal_count; i++) {
+                text_add(out, prefix);
+                egress_explain(r->plan, &r->refusals[i], out);
+                text_add(out, "\n");
+        }
+        if (r->refusals_more)
+                text_format(out, "%srefused: other hosts\n", prefix);
 }
 
 /* --- JSON --- */
@@ -170,7 +183,7 @@ static json_t *number_to_json(const struct report *r, enum plan_number n)
 
 void report_wall(const struct report *r, size_t index, struct text *out)
 {
-        struct standing s = { r->plan, r->landlock, r->cgroup };
+        struct standing s = { r->plan, r->landlock, r->cgroup, r->egress };
         if (r->started && holds[index]->report)
                 holds[index]->report(&s, out);
 }
@@ -237,6 +250,8 @@ json_t *report_to_json(const struct report *r)
                 json_array_append_new(notes, json_string(r->notes[i]));
         for (size_t i = 0; i < r->denial_count; i++)
                 json_array_append_new(denied, report_denial_to_json(r, &r->denials[i]));
+        for (size_t i = 0; i < r->refusal_count; i++)
+                json_array_append_new(denied, egress_event_to_json(r->plan, &r->refusals[i]));
         return json_pack("{s:o, s:s, s:o, s:o, s:o, s:o}", "command", command, "workspace", r->plan->workspace, "enforced",
                          enforced_to_json(r), "not_held", notes, "denied", denied, "end", end_to_json(r));
 }

@@ -10,6 +10,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "linux/egress_wire.h"
 #include "linux/launch.h"
 #include "policy/plan.h"
 
@@ -22,6 +23,8 @@ enum report_end {
         END_OUT_OF_MEMORY,
         END_FAILED,      /* of ringwall's own */
 };
+
+enum { REFUSALS_MOST = 64 };
 
 struct report {
         struct arena *arena;
@@ -37,6 +40,10 @@ struct report {
         size_t note_count;
         struct denial denials[DENIALS_MAX];
         size_t denial_count;
+        bool egress;   /* it may reach hosts */
+        struct egress_event *refusals; /* names and connections; see egressing.h */
+        size_t refusal_count;
+        bool refusals_more; /* than are kept */
         uint64_t memory_peak, cpu_time; /* bytes, microseconds; 0 without limits */
         int64_t began, ended; /* milliseconds of a clock that does not jump */
 };
@@ -56,7 +63,8 @@ void report_stop(struct report *r, enum report_end how, const struct error *e);
 int report_status(const struct report *r);
 
 /* One line for each kind of refusal: what was tried, the rule that refused it and its source, the flag that would allow. */
-void report_explain(const struct report *r, const char *prefix, struct text *out);
+void report_explain_calls(const struct report *r, const char *prefix, struct text *out);
+void report_explain_hosts(const struct report *r, const char *prefix, struct text *out);
 
 /* What one wall holds, in a few words; nothing when the plan asks nothing of it. `index` is one of linux/hold.h's. */
 void report_wall(const struct report *r, size_t index, struct text *out);

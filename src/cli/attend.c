@@ -34,6 +34,7 @@ enum { GRACE_MS = 2000, POLL_MS = 60000 };
 
 struct attendance {
         struct box *box;
+        struct egress *egress;
         struct terminal *terminal;
         int signals;
         int64_t end; /* of the time limit, or of the moment after it; -1: none */
@@ -217,10 +218,11 @@ static void take_time(struct attendance *a)
 
 static void wait_for_events(struct attendance *a)
 {
-        enum { CONTROL, SIGNALS, TERMINAL };
+        enum { CONTROL, SIGNALS, EGRESS, TERMINAL };
         struct pollfd events[TERMINAL + TERMINAL_EVENTS] = {
                 [CONTROL] = { .fd = a->box->control, .events = POLLIN },
                 [SIGNALS] = { .fd = a->signals, .events = POLLIN },
+                [EGRESS] = { .fd = a->egress->events, .events = POLLIN },
         };
         int64_t left = a->end < 0 ? POLL_MS : a->end - clock_ms();
         terminal_watch(a->terminal, &events[TERMINAL]);
@@ -232,16 +234,19 @@ static void wait_for_events(struct attendance *a)
         terminal_relay(a->terminal, &events[TERMINAL]);
         if (events[SIGNALS].revents)
                 take_signals(a);
+        if (events[EGRESS].revents)
+                egress_hear(a->egress);
         if (events[CONTROL].revents)
                 take_message(a);
 }
 
-void attend_box(struct box *box, struct terminal *terminal, int signals, bool quiet, struct report *report,
+void attend_box(struct running *running, struct terminal *terminal, int signals, bool quiet, struct report *report,
                 struct trail *trail)
 {
         uint64_t seconds = report->plan->number[PLAN_TIMEOUT].number;
         struct attendance a = {
-                .box = box,
+                .box = &running->box,
+                .egress = &running->egress,
                 .terminal = terminal,
                 .signals = signals,
                 .end = seconds ? clock_ms() + (int64_t)seconds * 1000 : -1,
@@ -254,9 +259,9 @@ void attend_box(struct box *box, struct terminal *terminal, int signals, bool qu
                 take_time(&a);
         }
         if (report->end == END_NONE || report->end == END_FAILED)
-                box_end(box);
+                box_end(a.box);
         else
-                box_leave(box);
+                box_leave(a.box);
         terminal_done(terminal);
         if (a.late)
                 report_stop(report, END_TIMED_OUT, NULL);

@@ -4,8 +4,7 @@
 
 #include <stdbool.h>
 
-#include "box/report.h"
-#include "box/trail.h"
+#include "box/start.h"
 #include "cli/terminal.h"
 
 /* Blocks what the front passes on instead of dying of it. Before the box is started, so that none is lost. */
@@ -15,7 +14,7 @@ int attend_prepare(int *ret_signals);
  * Waits for the end of the command, or of its time. How it ended is in the report then, everything in the box has ended,
  * and the terminal is as it was. What the box does not hold is said at once, unless `quiet`.
  */
-void attend_box(struct box *box, struct terminal *terminal, int signals, bool quiet, struct report *report,
+void attend_box(struct running *running, struct terminal *terminal, int signals, bool quiet, struct report *report,
                 struct trail *trail);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "policy/default_ports.h"
 #include "policy/keys.h"
 #include "policy/managed.h"
 
@@ -69,10 +70,23 @@ static void add_set(struct text *t, const struct managed_set *set)
         text_add(t, "\n\n");
 }
 
+/* No set that a policy edits, but a list that ringwall keeps all the same. */
+static void add_git_hosts(struct text *t)
+{
+        text_add(t, "## git hosts, which have port 22 when they are allowed without a port\n\n");
+        for (size_t i = 0; git_hosts[i]; i++) {
+                text_add(t, i ? ", _" : "_");
+                add_plain(t, git_hosts[i]);
+                text_add(t, "_");
+        }
+        text_add(t, "\n\n");
+}
+
 void docgen_add_sets(struct text *t)
 {
         add_set(t, &sensitive_set);
         add_set(t, &protected_set);
         add_set(t, &dev_network_set);
         add_set(t, &denied_commands_set);
+        add_git_hosts(t);
 }

@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 
-/* Every key with its type, default and meaning; every entry of the managed sets, by group. scdoc text. */
+/* Every key with its type, default and meaning; the managed sets by group, and the git hosts. scdoc text. */
 void docgen_add_keys(struct text *t);
 void docgen_add_sets(struct text *t);
 

@@ -19,7 +19,7 @@
 #include "base/fd.h"
 #include "base/random.h"
 #include "base/text.h"
-#include "gate/address.h"
+#include "base/address.h"
 
 static const char stage[] = "listen";
 

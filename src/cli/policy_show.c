@@ -105,16 +105,44 @@ static void show_rules(struct show *s, const struct rules *rules)
         }
 }
 
-static void show_hosts(struct show *s, const struct hosts *hosts, const char *none)
+/* One line: "  allow   example.com   policy.yaml:3:4". */
+static void show_entry(struct show *s, const char *kind, const char *what, struct source from, const char *set)
 {
-        if (hosts->count == 0)
-                text_format(s->out, "  %s\n", none);
+        text_format(s->out, "  %-7s %-40s ", kind, what);
+        add_source(s, from, set);
+        text_add(s->out, "\n");
+}
+
+static void show_hosts(struct show *s, const struct hosts *hosts, const char *allow)
+{
         for (size_t i = 0; i < hosts->count; i++) {
                 char name[DOMAIN_TEXT_SIZE];
                 domain_print(&hosts->list[i].domain, name);
-                text_format(s->out, "  %-6s %-40s ", hosts->list[i].allow ? "allow" : "deny", name);
-                add_source(s, hosts->list[i].from, hosts->list[i].set);
-                text_add(s->out, "\n");
+                show_entry(s, hosts->list[i].allow ? allow : "deny", name, hosts->list[i].from, hosts->list[i].set);
+        }
+}
+
+static void show_ports(struct show *s, const struct ports *ports, const char *kind)
+{
+        for (size_t i = 0; i < ports->count; i++) {
+                char number[8];
+                (void)snprintf(number, sizeof number, "%u", ports->list[i].port);
+                show_entry(s, kind, number, ports->list[i].from, NULL);
+        }
+}
+
+static void show_network(struct show *s, const struct plan *plan)
+{
+        if (plan->hosts.count + plan->local_ports.count + plan->published.count == 0)
+                text_add(s->out, "  none: no network\n");
+        show_hosts(s, &plan->hosts, "allow");
+        show_hosts(s, &plan->private_hosts, "private");
+        show_ports(s, &plan->local_ports, "local");
+        show_ports(s, &plan->published, "publish");
+        for (size_t i = 0; i < plan->unix_socket_count; i++) {
+                CLEANUP_TEXT struct text path = { 0 };
+                text_add_visible(&path, plan->unix_sockets[i].path, strlen(plan->unix_sockets[i].path));
+                show_entry(s, "socket", path.data ? path.data : "", plan->unix_sockets[i].from, NULL);
         }
 }
 
@@ -148,17 +176,13 @@ static void show_gate(struct show *s, const struct plan *plan)
                 text_add_visible(&names, first->name, strlen(first->name));
                 for (n = 1; i + n < plan->denied_command_count && same_line(first, &first[n]); n++)
                         text_format(&names, " %s", first[n].name);
-                text_format(s->out, "  %-6s %-40s ", "deny", names.data ? names.data : "");
-                add_source(s, first->from, first->set);
-                text_add(s->out, "\n");
+                show_entry(s, "deny", names.data ? names.data : "", first->from, first->set);
         }
         for (size_t i = 0; i < plan->secret_count; i++) {
                 CLEANUP_TEXT struct text shape = { 0 };
                 text_format(&shape, "%s: ", plan->secrets[i].name);
                 text_add_visible(&shape, plan->secrets[i].expression, strlen(plan->secrets[i].expression));
-                text_format(s->out, "  %-6s %-40s ", "redact", shape.data ? shape.data : "");
-                add_source(s, plan->secrets[i].from, NULL);
-                text_add(s->out, "\n");
+                show_entry(s, "redact", shape.data ? shape.data : "", plan->secrets[i].from, NULL);
         }
 }
 
@@ -184,7 +208,9 @@ static void show_server(struct show *s, const struct plan_server *server)
                         show_paths(s, r, 1);
                 }
         }
-        show_hosts(s, &server->hosts, "no host");
+        if (server->hosts.count == 0)
+                text_add(s->out, "  no host\n");
+        show_hosts(s, &server->hosts, "allow");
 }
 
 static void show_cuts(struct show *s, const struct plan *plan)
@@ -209,15 +235,15 @@ void policy_show_plan(const struct plan *plan, struct text *out, bool styled)
         text_format(out, "%s\n", styled ? "\033[0m" : "");
 
         heading(&s, "Walls");
-        show_numbers(&s, plan, PLAN_LEVEL, PLAN_ALLOW_NETWORK);
+        show_numbers(&s, plan, PLAN_LEVEL, PLAN_PROXY_VARIABLES);
         heading(&s, "Sessions");
         show_numbers(&s, plan, PLAN_AUDIT, PLAN_IDLE_TIMEOUT);
         heading(&s, "Limits");
         show_numbers(&s, plan, PLAN_TIMEOUT, PLAN_PROCESSES);
         heading(&s, "Files");
         show_rules(&s, &plan->rules);
-        heading(&s, "Hosts");
-        show_hosts(&s, &plan->hosts, "none: no network");
+        heading(&s, "Network");
+        show_network(&s, plan);
         heading(&s, "Environment");
         show_env(&s, plan);
         heading(&s, "Gate");

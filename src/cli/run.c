@@ -89,7 +89,9 @@ static void say_how_it_was(const struct report *r, bool quiet, bool verbose)
         if (verbose && r->started)
                 say_what_stands(r);
         if ((status != 0 && !quiet) || verbose)
-                report_explain(r, FRONT_PROGRAM " run: ", &out);
+                report_explain_calls(r, FRONT_PROGRAM " run: ", &out);
+        if (!quiet || verbose) /* a program seldom says that it would have liked to reach a host */
+                report_explain_hosts(r, FRONT_PROGRAM " run: ", &out);
         if (out.length)
                 front_print_error(&out);
 }
@@ -112,13 +114,13 @@ static void attend(struct report *r, struct trail *trail, bool quiet)
         terminal_find(&terminal);
         request.terminals = terminal.replaced;
         request.foreground = terminal.eager;
-        if (start_box(&request, r, &running, &e) < 0) {
+        if (start_box(&request, r, trail, &running, &e) < 0) {
                 report_stop(r, END_FAILED, &e);
                 return;
         }
         for (size_t i = 0; !quiet && i < r->note_count; i++)
                 front_complain(verb, "%s", r->notes[i]);
-        attend_box(&running.box, &terminal, signals, quiet, r, trail);
+        attend_box(&running, &terminal, signals, quiet, r, trail);
         start_finish(&running, r);
 }
 

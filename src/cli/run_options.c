@@ -31,7 +31,15 @@ static const struct option_row rows[] = {
           "Forbid writing this, even inside what may be written." },
 
         { RUN_OPTION_ALLOW_DOMAIN, 0, "allow-domain", "DOMAIN", OPTION_FREE, true, network,
-          "Allow reaching this host." },
+          "Allow reaching this host: on ports 443 and 80, on 22 where git is served, or on the one in HOST:PORT." },
+        { RUN_OPTION_ALLOW_PRIVATE, 0, "allow-private", "DOMAIN", OPTION_FREE, true, network,
+          "Let this host, which is allowed besides, have private addresses." },
+        { RUN_OPTION_ALLOW_LOCAL_PORT, 0, "allow-local-port", "PORT", OPTION_FREE, true, network,
+          "Allow reaching this port of the host's loopback, at 127.0.0.1 in the box." },
+        { RUN_OPTION_PUBLISH, 0, "publish", "PORT", OPTION_FREE, true, network,
+          "Let the host's loopback reach this port of 127.0.0.1 in the box." },
+        { RUN_OPTION_UNIX_SOCKET, 0, "unix-socket", "PATH", OPTION_FILE, true, network,
+          "Allow connecting to this unix socket, an ssh-agent's for example." },
 
         { RUN_OPTION_MEMORY, 0, "memory", "SIZE", OPTION_FREE, false, resources, "Use no more memory than this." },
         { RUN_OPTION_CPU, 0, "cpu", "CORES", OPTION_FREE, false, resources, "Use no more processor cores than this." },

@@ -14,7 +14,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "gate/address.h"
+#include "base/address.h"
 #include "policy/caps.h"
 #include "policy/domain.h"
 

@@ -82,6 +82,8 @@ int confine_files(const struct plan *plan, struct ruleset *ret, struct error *e)
                 if (rule->kind == RULE_WRITE || rule->kind == RULE_PRIVATE)
                         r = allow(ret, rule->path, RULESET_WRITE);
         }
+        for (size_t i = 0; r == 0 && i < plan->unix_socket_count; i++)
+                r = allow(ret, plan->unix_sockets[i].path, RULESET_WRITE);
         if (r < 0)
                 fd_close(&ret->fd);
         return r;

@@ -37,6 +37,7 @@ struct standing {
         const struct plan *plan;
         int landlock_abi;
         bool cgroup; /* it has one of its own */
+        bool egress; /* it reaches hosts */
 };
 
 struct hold {
@@ -59,6 +60,9 @@ bool site_has(const struct plan *plan, uint64_t space);
 /* To the front. When nobody listens any more it is gone, and we are about to be: so nothing is returned. */
 void site_tell(const struct site *site, enum box_message_kind kind, int number, const struct error *e);
 void site_tell_fd(const struct site *site, enum box_message_kind kind, int fd);
+
+/* In the keeper, when egress has something to say: it asks for a socket of the box's. -errno: it has gone. */
+int net_give_socket(int egress);
 
 /* The namespaces that a box gets: the plan's, and on old kernels one that it does not notice. */
 uint64_t hold_spaces_of(const struct plan *plan, int landlock_abi);

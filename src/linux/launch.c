@@ -319,11 +319,12 @@ static void take_message(const struct care *c)
 
 static int look_after(struct care *c)
 {
-        enum { CHILDREN, CONTROL, DENIALS };
+        enum { CHILDREN, CONTROL, DENIALS, EGRESS };
         struct pollfd events[] = {
                 [CHILDREN] = { .fd = c->children, .events = POLLIN },
                 [CONTROL] = { .fd = c->site.control, .events = POLLIN },
                 [DENIALS] = { .fd = c->denials.listener, .events = POLLIN },
+                [EGRESS] = { .fd = c->site.request->egress, .events = POLLIN },
         };
         for (int status = 0;;) {
                 struct signalfd_siginfo info;
@@ -338,6 +339,8 @@ static int look_after(struct care *c)
                         denials_answer(&c->denials);
                         events[DENIALS].fd = c->denials.listener;
                 }
+                if (events[EGRESS].revents && net_give_socket(events[EGRESS].fd) < 0)
+                        events[EGRESS].fd = -1; /* gone, and the box's network with it */
                 if (reap(c, &status)) {
                         end_others(c);
                         tell_denials(c);

@@ -27,6 +27,7 @@ struct launch_request {
         unsigned terminals;       /* bit n: its descriptor n is a terminal of the box's own; see pty.c */
         bool foreground;          /* it may read from that terminal at once */
         struct cgroup *cgroup;    /* to start in, with the plan's limits; NULL: none */
+        int egress;               /* to the process that serves the box's entrances (egress_wire.h); -1: it has none */
 };
 
 /* A running box. */

@@ -385,6 +385,42 @@ static int make_devices(struct root *r)
         return pts < 0 ? failed(r, "mount", "/dev/pts") : move_to(r, pts, "/dev/pts", true);
 }
 
+/* A file of ours in place of what is there, a link too, which can be mounted on as it is. */
+static int show_text(struct root *r, const char *path, const char *text)
+{
+        char name[32];
+        (void)snprintf(name, sizeof name, "%u", r->count++);
+        CLEANUP_FD int fd = openat(r->own, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444);
+        if (fd < 0 || fd_write_all(fd, text, strlen(text)) < 0)
+                return failed(r, "write what stands for", path);
+        CLEANUP_FD int tree = mounts_clone(r->own, name);
+        if (tree < 0 || mounts_set(tree, sealed, false) < 0)
+                return failed(r, "limit", path);
+        return move_to(r, tree, path, false);
+}
+
+/* Names are asked for at our own entrance (hold_net.c), whatever the machine's files say. */
+static int make_resolver(struct root *r)
+{
+        int e = show_text(r, "/etc/resolv.conf", "nameserver 127.0.0.1\n");
+        return e < 0 ? e : show_text(r, "/etc/hosts", "127.0.0.1 localhost ringwall\n::1 localhost ip6-localhost\n");
+}
+
+/* A socket of the host's at its own path. What is connected to is the socket, whatever the mount allows. */
+static int show_socket(struct root *r, const char *path)
+{
+        struct stat st;
+        CLEANUP_FD int real = fd_open_straight(AT_FDCWD, path, O_PATH, 0);
+        if (real < 0)
+                return error_errno(r->error, -real, stage, "cannot take the unix socket %s", path);
+        if (fstat(real, &st) < 0 || !S_ISSOCK(st.st_mode))
+                return error_set(r->error, ENOTSOCK, stage, "%s is no unix socket", path);
+        CLEANUP_FD int tree = mounts_clone(real, "");
+        if (tree < 0 || mounts_set(tree, sealed, false) < 0)
+                return failed(r, "take", path);
+        return move_to(r, tree, path, false);
+}
+
 /* Links that exist already came with a mount; where the directory above is read-only there is nothing to add. */
 static int make_links(struct root *r, const struct places *places)
 {
@@ -462,8 +498,12 @@ static int build(struct root *r, const struct places *places)
                 e = make_devices(r);
         for (size_t i = broad ? 1 : 0; e == 0 && i < places->count; i++)
                 e = show_place(r, &places->list[i]);
+        for (size_t i = 0; e == 0 && i < r->plan->unix_socket_count; i++)
+                e = show_socket(r, r->plan->unix_sockets[i].path);
         if (e == 0)
                 e = make_links(r, places);
+        if (e == 0 && plan_reaches_out(r->plan))
+                e = make_resolver(r);
         if (e == 0)
                 e = seal(r);
         return e < 0 ? e : pivot(r);

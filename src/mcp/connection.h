@@ -8,7 +8,7 @@
 #include <event2/event.h>
 #include <stdint.h>
 
-#include "mcp/http_request.h"
+#include "wire/http_request.h"
 
 struct connection;
 

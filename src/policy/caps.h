@@ -18,6 +18,9 @@ enum policy_cap {
         CAP_PATTERNS = 1024,          /* denials with pattern characters in one box */
         CAP_ENV = 512,                /* variables of one box */
         CAP_HOSTS = 4096,             /* host rules of one box */
+        CAP_PRIVATE_HOSTS = 256,      /* hosts that policies let be private; ceilings may cut one into several */
+        CAP_PORTS = 64,               /* ports of the host's that a box reaches; published ones likewise */
+        CAP_SOCKETS = 64,             /* unix sockets of the host's that a box may connect to */
         CAP_WRITABLE = 1024,          /* writable directories of one box */
         CAP_RULES = 1 << 17,          /* file rules of one plan, those of its servers included; host rules likewise */
         CAP_COMMANDS = 256,           /* denied commands */

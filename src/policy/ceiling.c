@@ -6,7 +6,10 @@
  *   allow_paths  if it has the list, every path granted beyond the workspace lies within it
  *   deny, protect   added, and nothing narrower takes them back
  *   denied_commands, secrets   added
- *   allowed_domains if it has the list, every allowed host is covered by it; an empty list leaves none
+ *   allowed_domains if it has the list, every allowed host is covered by it; an empty list leaves none. Without a port
+ *                   it allows the default ports, so that a policy's example.com:8443 needs a ceiling's own
+ *   allow_private, allow_local_ports, publish   likewise; without a port a host that may be private has every port
+ *   unix_sockets    if it has the list, every socket is in it or beneath a directory of it
  *
  * The system's own directories and the box's private ones are in every plan and are only cut by a denial. Each cut is
  * recorded with what made it.
@@ -70,6 +73,7 @@ static const struct {
         { PLAN_BEST_EFFORT, KEY_BEST_EFFORT, CAP_LOWEST },
         { PLAN_READ, KEY_READ, CAP_LOWEST },
         { PLAN_WORKSPACE, KEY_WORKSPACE, CAP_HIGHEST },
+        { PLAN_PROXY_VARIABLES, KEY_PROXY_VARIABLES, CAP_LOWEST },
         { PLAN_AUDIT, KEY_AUDIT, CAP_HIGHEST },
         { PLAN_MDWE, KEY_MDWE, CAP_HIGHEST },
         { PLAN_POOL_SIZE, KEY_POOL_SIZE, CAP_LOWEST },
@@ -433,11 +437,11 @@ void ceiling_drop_denied(struct compiler *c, struct rules *rules)
 }
 
 /* The hosts that one ceiling lists, what a + names included. */
-static struct hosts hosts_of(struct compiler *c, const struct settings *ceiling)
+static struct hosts hosts_of(struct compiler *c, const struct settings *ceiling, enum key_id key)
 {
         struct entries entries = { 0 };
         struct hosts hosts = { 0 };
-        add_entries_of(c, ceiling, KEY_ALLOWED_DOMAINS, &entries);
+        add_entries_of(c, ceiling, key, &entries);
         for (size_t i = 0; i < entries.count; i++) {
                 const struct entry *e = &entries.list[i];
                 struct domain d = e->setting->domain;
@@ -452,18 +456,18 @@ static struct hosts hosts_of(struct compiler *c, const struct settings *ceiling)
 }
 
 /* What remains of one host, in `kept`. True when that is all of it, otherwise whether anything does is told. */
-static bool cut_host(struct compiler *c, const struct hosts *listed, const struct host_rule *h, struct hosts *kept,
-                     bool *ret_any)
+static bool cut_host(struct compiler *c, const struct hosts *listed, enum bare_port bare, const struct host_rule *h,
+                     struct hosts *kept, bool *ret_any)
 {
         *ret_any = false;
         for (size_t i = 0; i < listed->count; i++)
-                if (domain_covers(&listed->list[i].domain, &h->domain)) {
+                if (domain_covers(&listed->list[i].domain, &h->domain, bare)) {
                         hosts_add(c, kept, true, &h->domain, h->set, h->from);
                         return true;
                 }
         for (size_t i = 0; i < listed->count; i++) {
                 struct domain both;
-                if (!domain_intersect(&h->domain, &listed->list[i].domain, &both))
+                if (!domain_intersect(&h->domain, &listed->list[i].domain, bare, &both))
                         continue;
                 hosts_add(c, kept, true, &both, h->set, h->from);
                 *ret_any = true;
@@ -471,10 +475,22 @@ static bool cut_host(struct compiler *c, const struct hosts *listed, const struc
         return false;
 }
 
-static void cut_hosts(struct compiler *c, const struct settings *ceiling, struct hosts *hosts, const char *whose)
+/* "host a.org (from policy.yaml:4:5)" */
+static void record_named_cut(struct compiler *c, struct source by, const char *result, const char *what,
+                             const char *name, struct source named)
 {
-        const struct setting *limit = settings_last(ceiling, KEY_ALLOWED_DOMAINS);
-        struct hosts kept = { 0 }, listed = hosts_of(c, ceiling);
+        CLEANUP_TEXT struct text from = { 0 };
+        source_print(named, &from);
+        plan_add_cut(c, by, result, "%s %s (from %s)", what, name, from.data ? from.data : "");
+}
+
+/* Keeps of the hosts that are allowed what this list of the ceiling covers, if the ceiling has it. */
+static void cut_hosts(struct compiler *c, const struct settings *ceiling, enum key_id key, struct hosts *hosts,
+                      const char *what)
+{
+        const struct setting *limit = settings_last(ceiling, key);
+        enum bare_port bare = key == KEY_ALLOW_PRIVATE ? BARE_EVERY : BARE_DEFAULT;
+        struct hosts kept = { 0 }, listed = hosts_of(c, ceiling, key);
         for (size_t i = 0; i < hosts->count; i++) {
                 const struct host_rule *h = &hosts->list[i];
                 bool any = false;
@@ -482,24 +498,118 @@ static void cut_hosts(struct compiler *c, const struct settings *ceiling, struct
                         hosts_add(c, &kept, h->allow, &h->domain, h->set, h->from);
                         continue;
                 }
-                if (cut_host(c, &listed, h, &kept, &any))
+                if (cut_host(c, &listed, bare, h, &kept, &any))
                         continue;
                 char name[DOMAIN_TEXT_SIZE];
-                CLEANUP_TEXT struct text from = { 0 };
                 domain_print(&h->domain, name);
-                source_print(h->from, &from);
-                plan_add_cut(c, limit->from, any ? "narrowed" : "removed", "%shost %s (from %s)", whose, name,
-                             from.data ? from.data : "");
+                record_named_cut(c, limit->from, any ? "narrowed" : "removed", what, name, h->from);
         }
+        *hosts = kept;
+}
+
+static void add_denied_hosts(struct compiler *c, const struct settings *ceiling, struct hosts *hosts)
+{
         for (size_t i = 0; i < ceiling->count; i++)
                 if (ceiling->list[i].key == KEY_DENIED_DOMAINS && !ceiling->list[i].empty)
-                        hosts_add(c, &kept, false, &ceiling->list[i].domain, NULL,
+                        hosts_add(c, hosts, false, &ceiling->list[i].domain, NULL,
                                   compile_source(c, ceiling->list[i].from));
-        *hosts = kept;
 }
 
 void ceiling_cut_hosts(struct compiler *c, struct hosts *hosts, const char *whose)
 {
+        const char *what = arena_format(c->arena, "%shost", whose);
+        c->no_memory |= !what;
+        for (size_t i = 0; what && i < c->ceiling_count; i++) {
+                cut_hosts(c, c->ceilings[i], KEY_ALLOWED_DOMAINS, hosts, what);
+                add_denied_hosts(c, c->ceilings[i], hosts);
+        }
+}
+
+void ceiling_cut_private_hosts(struct compiler *c)
+{
         for (size_t i = 0; i < c->ceiling_count; i++)
-                cut_hosts(c, c->ceilings[i], hosts, whose);
+                cut_hosts(c, c->ceilings[i], KEY_ALLOW_PRIVATE, &c->plan->private_hosts, "private host");
+}
+
+static bool lists_number(const struct settings *s, enum key_id key, uint64_t number)
+{
+        for (size_t i = 0; i < s->count; i++)
+                if (s->list[i].key == key && !s->list[i].empty && s->list[i].number == number)
+                        return true;
+        return false;
+}
+
+static void cut_ports(struct compiler *c, const struct setting *limit, const struct settings *ceiling,
+                      struct ports *ports, const char *what)
+{
+        size_t kept = 0;
+        for (size_t i = 0; i < ports->count; i++) {
+                const struct plan_port *p = &ports->list[i];
+                char number[8];
+                (void)snprintf(number, sizeof number, "%u", p->port);
+                if (lists_number(ceiling, limit->key, p->port))
+                        ports->list[kept++] = *p;
+                else
+                        record_named_cut(c, limit->from, "removed", what, number, p->from);
+        }
+        ports->count = kept;
+}
+
+void ceiling_cut_ports(struct compiler *c, enum key_id key, struct ports *ports, const char *what)
+{
+        for (size_t i = 0; i < c->ceiling_count; i++) {
+                const struct setting *limit = settings_last(c->ceilings[i], key);
+                if (limit)
+                        cut_ports(c, limit, c->ceilings[i], ports, what);
+        }
+}
+
+/* The places of the ceiling's sockets; all of them are expanded, so that a mistake is found in any case. */
+static struct grants sockets_of(struct compiler *c, const struct settings *ceiling)
+{
+        struct grants listed = { 0 };
+        for (size_t i = 0; i < ceiling->count; i++) {
+                const struct setting *s = &ceiling->list[i];
+                const char *path = s->key == KEY_UNIX_SOCKETS && !s->empty ? compile_path(c, s, false) : NULL;
+                if (path)
+                        grants_add(c, &listed, ACCESS_WRITE, path, NULL, s->from);
+        }
+        return listed;
+}
+
+static bool lists_socket(const struct grants *listed, const char *path)
+{
+        for (size_t i = 0; i < listed->count; i++)
+                if (path_is_beneath(path, listed->list[i].path))
+                        return true;
+        return false;
+}
+
+/* A socket is a way to whoever listens, so a place that a ceiling denies to be read is denied to it as well. */
+static void cut_sockets(struct compiler *c, const struct settings *ceiling)
+{
+        const struct setting *limit = settings_last(ceiling, KEY_UNIX_SOCKETS);
+        struct grants listed = sockets_of(c, ceiling);
+        struct plan *p = c->plan;
+        size_t kept = 0;
+        struct cap_view view = { 0 };
+        if (p->unix_socket_count)
+                view = view_new(c, ceiling);
+        for (size_t i = 0; i < p->unix_socket_count; i++) {
+                const struct plan_socket *s = &p->unix_sockets[i];
+                const struct rule *denied = view_denies(&view, s->path);
+                if (denied)
+                        record_named_cut(c, denied->from, "removed", "unix socket", s->path, s->from);
+                else if (limit && !lists_socket(&listed, s->path))
+                        record_named_cut(c, limit->from, "removed", "unix socket", s->path, s->from);
+                else
+                        p->unix_sockets[kept++] = *s;
+        }
+        p->unix_socket_count = kept;
+}
+
+void ceiling_cut_sockets(struct compiler *c)
+{
+        for (size_t i = 0; i < c->ceiling_count; i++)
+                cut_sockets(c, c->ceilings[i]);
 }

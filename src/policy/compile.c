@@ -69,6 +69,7 @@ static const struct number_row number_rows[] = {
         { PLAN_BEST_EFFORT, KEY_BEST_EFFORT, 0 },
         { PLAN_READ, KEY_READ, PLAN_READ_LISTED },
         { PLAN_WORKSPACE, KEY_WORKSPACE, PLAN_WORKSPACE_RW },
+        { PLAN_PROXY_VARIABLES, KEY_PROXY_VARIABLES, 0 },
         { PLAN_AUDIT, KEY_AUDIT, 0 },
         { PLAN_MDWE, KEY_MDWE, 0 },
         { PLAN_SNAPSHOT, KEY_SNAPSHOT, 0 },
@@ -132,12 +133,15 @@ static void deny_rights(struct compiler *c, unsigned rights, struct source by)
                 c->plan->number[PLAN_WORKSPACE] = (struct plan_value){ PLAN_WORKSPACE_RO, compile_source(c, by) };
 }
 
-static const struct host_rule *first_allowed_host(const struct plan *plan)
+/* What needs the network: the first host that is allowed, or port of either list. NULL when nothing does. */
+static const struct source *network_needed_by(const struct plan *plan)
 {
         for (size_t i = 0; i < plan->hosts.count; i++)
                 if (plan->hosts.list[i].allow)
-                        return &plan->hosts.list[i];
-        return NULL;
+                        return &plan->hosts.list[i].from;
+        if (plan->local_ports.count)
+                return &plan->local_ports.list[0].from;
+        return plan->published.count ? &plan->published.list[0].from : NULL;
 }
 
 /* Without a block of modules a box is for running commands; with one, each right must be somebody's. */
@@ -155,9 +159,9 @@ static void compile_rights(struct compiler *c)
         for (size_t i = 0; i < s->count; i++)
                 if (s->list[i].key == KEY_GRANT && !s->list[i].empty)
                         grant_rights(c, permissions[s->list[i].number].granted, s->list[i].from);
-        const struct host_rule *host = first_allowed_host(c->plan);
-        if (host)
-                grant_rights(c, RIGHT_NETWORK, host->from);
+        const struct source *need = network_needed_by(c->plan);
+        if (need)
+                grant_rights(c, RIGHT_NETWORK, *need);
         for (enum plan_number n = PLAN_ALLOW_EXEC; n <= PLAN_ALLOW_NETWORK; n++)
                 if (!c->plan->number[n].from.name)
                         c->plan->number[n].from = compile_default();
@@ -176,9 +180,10 @@ static void compile_denied_rights(struct compiler *c)
                         c->failed = true;
                         continue;
                 }
-                if ((rights & RIGHT_NETWORK) && first_allowed_host(c->plan))
-                        message_warning(c->messages, s->list[i].from, "take the hosts out or take this out",
-                                        "the network is denied, so the hosts that are allowed stay out of reach");
+                if ((rights & RIGHT_NETWORK) && network_needed_by(c->plan))
+                        message_warning(c->messages, s->list[i].from, "take the hosts and ports out or take this out",
+                                        "the network is denied, so the hosts and ports that are allowed stay out of "
+                                        "reach");
                 deny_rights(c, rights, s->list[i].from);
         }
         struct source by = { 0 };
@@ -258,10 +263,10 @@ static void compile_namespaces(struct compiler *c)
                 return;
         }
         *v = (struct plan_value){ level_spaces[level.number], level.from };
-        const struct host_rule *host = first_allowed_host(c->plan);
+        const struct source *need = network_needed_by(c->plan);
         struct plan_value network = c->plan->number[PLAN_ALLOW_NETWORK];
         if (level.number == LEVEL_STRICT && network.number) /* whose sockets then reach the allowed hosts, or none */
-                *v = (struct plan_value){ v->number | SPACE_NET, host ? host->from : network.from };
+                *v = (struct plan_value){ v->number | SPACE_NET, need ? *need : network.from };
 }
 
 static void check_numbers(struct compiler *c)
@@ -358,6 +363,8 @@ static void compile_all(struct compiler *c)
         ceiling_cut_numbers(c);
         compile_hosts(c);
         ceiling_cut_hosts(c, &c->plan->hosts, "");
+        ceiling_cut_private_hosts(c);
+        compile_network(c);
         compile_rights(c);
         compile_denied_rights(c);
         compile_namespaces(c);
@@ -367,6 +374,7 @@ static void compile_all(struct compiler *c)
         compile_gate(c);
         compile_grants(c, &grants);
         compile_box_rules(c, &grants, "", &c->plan->rules);
+        compile_check_sockets(c);
         compile_servers(c);
 }
 

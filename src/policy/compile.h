@@ -1,7 +1,7 @@
 /*
  * Settings and facts to a plan. policy_compile() is the entrance; the rest is what its parts share, one file each:
- * numbers (compile.c), file rules (compile_rules.c), hosts (compile_hosts.c), the gate (compile_gate.c), servers
- * (compile_servers.c), and the intersection with ceilings (ceiling.c).
+ * numbers (compile.c), file rules (compile_rules.c), hosts (compile_hosts.c), ports and sockets (compile_network.c),
+ * the gate (compile_gate.c), servers (compile_servers.c), and the intersection with ceilings (ceiling.c).
  */
 #ifndef RINGWALL_POLICY_COMPILE_H
 #define RINGWALL_POLICY_COMPILE_H
@@ -96,6 +96,11 @@ void hosts_add(struct compiler *c, struct hosts *hosts, bool allow, const struct
 /* A + that names nothing of the dev-network set: a host, or a mistake. */
 void hosts_add_signed(struct compiler *c, struct hosts *hosts, const struct setting *s);
 
+/* Ports of both directions, and unix sockets; each cut by the ceilings. */
+void compile_network(struct compiler *c);
+/* Once the rules are known: none of them denies a socket that is named. */
+void compile_check_sockets(struct compiler *c);
+
 void compile_servers(struct compiler *c);
 
 /* What the gate refuses and what it takes out of answers. */
@@ -107,6 +112,9 @@ void compile_gate(struct compiler *c);
  */
 void ceiling_cut_numbers(struct compiler *c);
 void ceiling_cut_hosts(struct compiler *c, struct hosts *hosts, const char *whose);
+void ceiling_cut_private_hosts(struct compiler *c);
+void ceiling_cut_ports(struct compiler *c, enum key_id key, struct ports *ports, const char *what);
+void ceiling_cut_sockets(struct compiler *c);
 unsigned ceiling_denied_rights(const struct compiler *c, struct source *ret_by);
 void ceiling_add_namespaces(struct compiler *c);
 void ceiling_cut_grants(struct compiler *c, struct grants *grants, const struct rules *uncut, const char *whose);

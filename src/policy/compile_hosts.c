@@ -1,4 +1,4 @@
-/* Hosts: what the policy, the modules and the managed set allow, and what is denied. See compile.h. */
+/* Hosts: what the policy, the modules and the managed set allow, what is denied, what may be private. See compile.h. */
 #include <string.h>
 
 #include "policy/caps.h"
@@ -46,12 +46,56 @@ static void add_managed(struct compiler *c, const struct entry *e)
         hosts_add(c, &c->plan->hosts, true, &d, set, compile_source(c, e->setting->from));
 }
 
-static void add_list(struct compiler *c, enum key_id key, bool allow)
+static void add_list(struct compiler *c, struct hosts *hosts, enum key_id key, bool allow)
 {
         for (size_t i = 0; i < c->settings->count; i++) {
                 const struct setting *s = &c->settings->list[i];
                 if (s->key == key && !s->empty)
-                        hosts_add(c, &c->plan->hosts, allow, &s->domain, NULL, compile_source(c, s->from));
+                        hosts_add(c, hosts, allow, &s->domain, NULL, compile_source(c, s->from));
+        }
+}
+
+/* Does a rule that allows have something in common with one that only describes? */
+static bool meets(const struct domain *described, const struct domain *allowed)
+{
+        struct domain same_port = *described, both;
+        if (!same_port.port)
+                same_port.port = allowed->port;
+        return domain_intersect(&same_port, allowed, BARE_DEFAULT, &both);
+}
+
+/* Is something of it allowed as well, to the agent or to one of its servers? */
+static bool is_allowed_too(const struct compiler *c, const struct domain *d)
+{
+        for (size_t i = 0; i < c->plan->hosts.count; i++)
+                if (c->plan->hosts.list[i].allow && meets(d, &c->plan->hosts.list[i].domain))
+                        return true;
+        for (size_t i = 0; i < c->settings->count; i++) {
+                const struct setting *s = &c->settings->list[i];
+                if (s->key == KEY_SERVER_HOSTS && !s->empty && meets(d, &s->domain))
+                        return true;
+        }
+        return false;
+}
+
+static void compile_private_hosts(struct compiler *c)
+{
+        struct hosts *private_hosts = &c->plan->private_hosts;
+        add_list(c, private_hosts, KEY_ALLOW_PRIVATE, true);
+        if (private_hosts->count > CAP_PRIVATE_HOSTS) {
+                message_error(c->messages, private_hosts->list[CAP_PRIVATE_HOSTS].from,
+                              "a pattern such as *.example.com covers many names",
+                              "network.allow_private has more than %d hosts", CAP_PRIVATE_HOSTS);
+                c->failed = true;
+                return;
+        }
+        for (size_t i = 0; i < private_hosts->count; i++) {
+                const struct host_rule *h = &private_hosts->list[i];
+                char name[DOMAIN_TEXT_SIZE];
+                domain_print(&h->domain, name);
+                if (!is_allowed_too(c, &h->domain))
+                        message_warning(c->messages, h->from, "add it to network.allowed_domains too",
+                                        "'%.100s' may be private and is not allowed, so it stays out of reach", name);
         }
 }
 
@@ -75,7 +119,8 @@ void compile_hosts(struct compiler *c)
                 if (module && row->host && !domain_parse(c->arena, row->host, NULL, &d))
                         hosts_add(c, &c->plan->hosts, true, &d, NULL, compile_source(c, module->from));
                 if (row->domains != KEY_COUNT)
-                        add_list(c, row->domains, true);
+                        add_list(c, &c->plan->hosts, row->domains, true);
         }
-        add_list(c, KEY_DENIED_DOMAINS, false);
+        add_list(c, &c->plan->hosts, KEY_DENIED_DOMAINS, false);
+        compile_private_hosts(c);
 }

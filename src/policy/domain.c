@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "policy/default_ports.h"
 
 static bool is_ascii(const char *text)
 {
@@ -144,17 +145,28 @@ static bool is_below(const char *name, const char *parent)
         return n > p + 1 && name[n - p - 1] == '.' && strcmp(name + n - p, parent) == 0;
 }
 
-bool domain_match(const struct domain *pattern, const char *name, uint16_t port)
+bool domain_match_name(const struct domain *pattern, const char *name)
 {
-        if (pattern->port && pattern->port != port)
-                return false;
         return pattern->wildcard ? is_below(name, pattern->name) : strcmp(name, pattern->name) == 0;
 }
 
-bool domain_covers(const struct domain *outer, const struct domain *inner)
+bool domain_match(const struct domain *pattern, enum bare_port bare, const char *name, uint16_t port)
 {
-        if (outer->port && outer->port != inner->port)
+        if (!domain_match_name(pattern, name))
                 return false;
+        if (pattern->port)
+                return pattern->port == port;
+        return bare == BARE_EVERY || port_is_default(name, port);
+}
+
+/* Would the pattern, were it without a port, cover this one for each of its names? */
+static bool bare_covers(const struct domain *d, enum bare_port bare, uint16_t port)
+{
+        return bare == BARE_EVERY || port_is_default(d->wildcard ? NULL : d->name, port);
+}
+
+static bool covers_names(const struct domain *outer, const struct domain *inner)
+{
         if (!outer->wildcard)
                 return !inner->wildcard && strcmp(outer->name, inner->name) == 0;
         if (inner->wildcard && strcmp(outer->name, inner->name) == 0)
@@ -162,24 +174,32 @@ bool domain_covers(const struct domain *outer, const struct domain *inner)
         return is_below(inner->name, outer->name);
 }
 
+bool domain_covers(const struct domain *outer, const struct domain *inner, enum bare_port bare)
+{
+        if (!covers_names(outer, inner))
+                return false;
+        if (outer->port || !inner->port)
+                return outer->port == inner->port; /* without a port a pattern has more than one */
+        return bare_covers(inner, bare, inner->port);
+}
+
 bool domain_equal(const struct domain *a, const struct domain *b)
 {
         return a->wildcard == b->wildcard && a->port == b->port && strcmp(a->name, b->name) == 0;
 }
 
-bool domain_intersect(const struct domain *a, const struct domain *b, struct domain *ret)
+bool domain_intersect(const struct domain *a, const struct domain *b, enum bare_port bare, struct domain *ret)
 {
-        struct domain any_a = *a, any_b = *b;
-        any_a.port = any_b.port = 0;
+        bool a_is_wider = covers_names(a, b);
+        if (!a_is_wider && !covers_names(b, a))
+                return false;
+        struct domain both = a_is_wider ? *b : *a;
+        both.port = a->port ? a->port : b->port;
         if (a->port && b->port && a->port != b->port)
                 return false;
-        if (domain_covers(&any_a, &any_b))
-                *ret = any_b;
-        else if (domain_covers(&any_b, &any_a))
-                *ret = any_a;
-        else
+        if (a->port != b->port && !bare_covers(&both, bare, both.port))
                 return false;
-        ret->port = a->port ? a->port : b->port;
+        *ret = both;
         return true;
 }
 

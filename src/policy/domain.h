@@ -17,7 +17,13 @@
 struct domain {
         const char *name; /* lower case, A-labels, no trailing dot */
         bool wildcard;    /* below `name`, not `name` itself */
-        uint16_t port;    /* 0: any of the ports that policy allows by default */
+        uint16_t port;    /* 0: none was written, and enum bare_port says what that means */
+};
+
+/* What a pattern without a port stands for. */
+enum bare_port {
+        BARE_EVERY,   /* every port: where it denies or describes */
+        BARE_DEFAULT, /* the default ports of the name that is asked for (default_ports.h): where it allows */
 };
 
 /*
@@ -32,14 +38,20 @@ const char *domain_parse(struct arena *a, const char *text, domain_to_ascii *to_
 /* The same for a name to be looked up or dialled: no wildcard, no port. */
 const char *domain_canonical(const char *text, domain_to_ascii *to_ascii, char ret[CAP_DOMAIN + 1]);
 
-/* Does the pattern cover this canonical name and port? A pattern without a port covers every port. */
-bool domain_match(const struct domain *pattern, const char *name, uint16_t port);
+/* Does the pattern match this canonical name, on any port? */
+bool domain_match_name(const struct domain *pattern, const char *name);
+
+/* Does it cover the name and the port? */
+bool domain_match(const struct domain *pattern, enum bare_port bare, const char *name, uint16_t port);
 
 /* Is everything that `inner` covers covered by `outer`? */
-bool domain_covers(const struct domain *outer, const struct domain *inner);
+bool domain_covers(const struct domain *outer, const struct domain *inner, enum bare_port bare);
 
-/* What both cover, into *ret; false when that is nothing. Names are shared with the arguments. */
-bool domain_intersect(const struct domain *a, const struct domain *b, struct domain *ret);
+/*
+ * What both cover, into *ret; false when that is nothing. Names are shared with the arguments. One pattern cannot say
+ * which names below *.example.com are git hosts, so *.example.com:22 and *.example.com have nothing in common here.
+ */
+bool domain_intersect(const struct domain *a, const struct domain *b, enum bare_port bare, struct domain *ret);
 
 bool domain_equal(const struct domain *a, const struct domain *b);
 

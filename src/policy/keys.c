@@ -89,10 +89,29 @@ const struct key keys[KEY_COUNT] = {
         [KEY_ALLOWED_DOMAINS] = { "network.allowed_domains", VALUE_DOMAIN, .list = true, .managed = true,
                                   .in_ceiling = true,
                                   .help = "Hosts that may be reached: example.com, *.example.com, example.com:8443. "
+                                          "Without a port, 443 and 80, and 22 of hosts that are known for git. "
                                           "+dev-network, +npm, +github… add hosts of the dev-network set, -name "
                                           "leaves one out. An empty list allows nothing." },
         [KEY_DENIED_DOMAINS] = { "network.denied_domains", VALUE_DOMAIN, .list = true, .in_ceiling = true,
-                                 .help = "Hosts that may not be reached, whatever allows it." },
+                                 .help = "Hosts that may not be reached, whatever allows it; without a port, on "
+                                         "none." },
+        [KEY_ALLOW_PRIVATE] = { "network.allow_private", VALUE_DOMAIN, .list = true, .in_ceiling = true,
+                                .help = "Hosts whose addresses may be private, loopback, link-local and the like, "
+                                        "which are refused otherwise. They must be allowed besides; without a port, "
+                                        "it counts on each port on which they are." },
+        [KEY_ALLOW_LOCAL_PORTS] = { "network.allow_local_ports", VALUE_NUMBER, .list = true, .min = 1, .max = 65535,
+                                    .in_ceiling = true,
+                                    .help = "TCP services on the host's loopback that the box reaches at 127.0.0.1 and "
+                                            "the same port." },
+        [KEY_PUBLISH] = { "network.publish", VALUE_NUMBER, .list = true, .min = 1, .max = 65535, .in_ceiling = true,
+                          .help = "TCP servers in the box, at 127.0.0.1 and this port, that the host reaches on its "
+                                  "own loopback at the same port." },
+        [KEY_PROXY_VARIABLES] = { "network.proxy_variables", VALUE_BOOL, .in_ceiling = true, .fallback = "false",
+                                  .help = "Set HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY in the box. Programs "
+                                          "reach allowed hosts without them too." },
+        [KEY_UNIX_SOCKETS] = { "network.unix_sockets", VALUE_PATH, .list = true, .in_ceiling = true,
+                               .help = "Unix sockets of the host's that the box may connect to, at the same path: an "
+                                       "ssh-agent's, say. What listens there acts outside the box, for whoever asks." },
         [KEY_DENIED_COMMANDS] = { "gate.denied_commands", VALUE_COMMAND, .list = true, .managed = true,
                                   .in_ceiling = true,
                                   .help = "Commands that the Bash tool refuses where a command line calls them, in any "
@@ -119,7 +138,8 @@ const struct key keys[KEY_COUNT] = {
         [KEY_MODULE_HTTP_DOMAINS] = { "tools.modules.http.config.egress.allowed_domains", VALUE_DOMAIN, .list = true,
                                       .help = EGRESS_HELP },
         [KEY_MODULE_DATABASE] = { "tools.modules.database", VALUE_MAP,
-                                  .help = "Talks to databases: allows sockets and the host localhost." },
+                                  .help = "Talks to databases: allows sockets and the host localhost. The port of one "
+                                          "on this machine belongs in network.allow_local_ports." },
         [KEY_MODULE_DATABASE_DOMAINS] = { "tools.modules.database.config.egress.allowed_domains", VALUE_DOMAIN,
                                           .list = true, .help = EGRESS_HELP },
         [KEY_MODULE_LLM] = { "tools.modules.llm_provider", VALUE_MAP,

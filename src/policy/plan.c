@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "policy/caps.h"
+#include "policy/default_ports.h"
 #include "policy/keys.h"
 #include "policy/pattern.h"
 #include "policy/units.h"
@@ -18,6 +19,7 @@ const struct plan_number_row plan_numbers[PLAN_NUMBER_COUNT] = {
         [PLAN_ALLOW_EXEC] = { "allow_exec", FORM_BOOL, NULL },
         [PLAN_ALLOW_FORK] = { "allow_fork", FORM_BOOL, NULL },
         [PLAN_ALLOW_NETWORK] = { "allow_network", FORM_BOOL, NULL },
+        [PLAN_PROXY_VARIABLES] = { "proxy_variables", FORM_BOOL, NULL },
         [PLAN_AUDIT] = { "audit", FORM_BOOL, NULL },
         [PLAN_MDWE] = { "mdwe", FORM_BOOL, NULL },
         [PLAN_SNAPSHOT] = { "workspace_snapshot", FORM_BOOL, NULL },
@@ -136,7 +138,7 @@ bool hosts_decide(const struct hosts *hosts, const char *name, uint16_t port, co
         const struct host_rule *decided = NULL;
         for (size_t i = 0; i < hosts->count; i++) {
                 const struct host_rule *h = &hosts->list[i];
-                if (!domain_match(&h->domain, name, port))
+                if (!domain_match(&h->domain, h->allow ? BARE_DEFAULT : BARE_EVERY, name, port))
                         continue;
                 if (!h->allow || !decided)
                         decided = h;
@@ -146,4 +148,54 @@ bool hosts_decide(const struct hosts *hosts, const char *name, uint16_t port, co
         if (ret_rule)
                 *ret_rule = decided;
         return decided && decided->allow;
+}
+
+/* Is it allowed on a port that this rule brings? */
+static bool rule_reaches(const struct hosts *hosts, const struct host_rule *h, const char *name)
+{
+        if (h->domain.port)
+                return hosts_decide(hosts, name, h->domain.port, NULL);
+        for (size_t i = 0; i < DEFAULT_PORT_COUNT; i++)
+                if (hosts_decide(hosts, name, default_ports[i], NULL))
+                        return true;
+        return false;
+}
+
+bool hosts_know(const struct hosts *hosts, const char *name)
+{
+        for (size_t i = 0; i < hosts->count; i++) {
+                const struct host_rule *h = &hosts->list[i];
+                if (h->allow && domain_match_name(&h->domain, name) && rule_reaches(hosts, h, name))
+                        return true;
+        }
+        return false;
+}
+
+const struct host_rule *hosts_find(const struct hosts *hosts, const char *name, uint16_t port)
+{
+        for (size_t i = 0; i < hosts->count; i++)
+                if (domain_match(&hosts->list[i].domain, BARE_EVERY, name, port))
+                        return &hosts->list[i];
+        return NULL;
+}
+
+bool ports_have(const struct ports *ports, uint16_t port)
+{
+        for (size_t i = 0; i < ports->count; i++)
+                if (ports->list[i].port == port)
+                        return true;
+        return false;
+}
+
+bool port_is_of_box(uint16_t port)
+{
+        return port == BOX_PORT_DIRECT || port == BOX_PORT_DNS || port == BOX_PORT_SOCKS || port == BOX_PORT_HTTP;
+}
+
+bool plan_reaches_out(const struct plan *p)
+{
+        for (size_t i = 0; i < p->hosts.count; i++)
+                if (p->hosts.list[i].allow)
+                        return true;
+        return p->local_ports.count || p->published.count;
 }

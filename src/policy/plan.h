@@ -41,6 +41,7 @@ enum plan_number {
         PLAN_ALLOW_EXEC,
         PLAN_ALLOW_FORK,
         PLAN_ALLOW_NETWORK,
+        PLAN_PROXY_VARIABLES,
         PLAN_AUDIT,
         PLAN_MDWE,
         PLAN_SNAPSHOT,
@@ -109,6 +110,30 @@ struct hosts {
         size_t count;
 };
 
+struct plan_port {
+        uint16_t port;
+        struct source from;
+};
+
+/* No port stands in a list twice, nor in both lists of a plan. */
+struct ports {
+        struct plan_port *list;
+        size_t count;
+};
+
+/* The box's own: egress listens on them at 127.0.0.1, so no list of a plan has them. */
+enum box_port {
+        BOX_PORT_DIRECT = 1,  /* what TCP connections of the box are led to */
+        BOX_PORT_DNS = 53,
+        BOX_PORT_SOCKS = 1080,
+        BOX_PORT_HTTP = 3128, /* the proxy for HTTP */
+};
+
+struct plan_socket {
+        const char *path; /* absolute */
+        struct source from;
+};
+
 struct plan_env {
         const char *name;
         const char *value; /* NULL: passed on from outside */
@@ -158,6 +183,11 @@ struct plan {
         struct plan_value number[PLAN_NUMBER_COUNT];
         struct rules rules;
         struct hosts hosts;
+        struct hosts private_hosts; /* whose addresses may be private; each allows, and nothing by itself */
+        struct ports local_ports;   /* of the host's loopback, reached at the same port of the box's */
+        struct ports published;     /* the other way round */
+        struct plan_socket *unix_sockets;
+        size_t unix_socket_count;
         struct plan_env *env;
         size_t env_count;
         struct plan_command *denied_commands;
@@ -187,8 +217,20 @@ static inline void plan_free_pointer(struct plan **p)
  */
 bool rules_decide(const struct rules *rules, const char *path, bool write, const struct rule **ret_rule);
 
-/* The same for a canonical host name: a deny that matches wins, otherwise an allow must match. */
+/*
+ * The same for a canonical host name: a deny that matches wins, otherwise an allow must match. Without a port, a deny
+ * means every port and an allow the default ports of the name that is asked for.
+ */
 bool hosts_decide(const struct hosts *hosts, const char *name, uint16_t port, const struct host_rule **ret_rule);
+
+/* Is there a port on which the name is allowed? */
+bool hosts_know(const struct hosts *hosts, const char *name);
+
+/* The first rule that has the name and the port; without a port a rule has every one. For private_hosts. */
+const struct host_rule *hosts_find(const struct hosts *hosts, const char *name, uint16_t port);
+
+bool ports_have(const struct ports *ports, uint16_t port);
+bool port_is_of_box(uint16_t port);
 
 /* The plan as a JSON object, and back. The way back refuses what is not a whole, well-formed plan. */
 json_t *plan_to_json(const struct plan *p);
@@ -196,5 +238,8 @@ int plan_from_json(const json_t *json, struct plan **ret, struct error *e);
 
 /* A number as its row says: "strict", "user, pid", "512MiB", "1h". */
 void plan_print_number(enum plan_number which, uint64_t number, struct text *out);
+
+/* Is there a host or a port that a box of this plan may reach, or be reached by? */
+bool plan_reaches_out(const struct plan *p);
 
 #endif

@@ -95,6 +95,24 @@ static json_t *hosts_to_json(const struct hosts *hosts)
         return list;
 }
 
+static json_t *ports_to_json(const struct ports *ports)
+{
+        json_t *list = json_array();
+        for (size_t i = 0; i < ports->count; i++)
+                append(&list, json_pack("{s:i, s:o}", "port", (int)ports->list[i].port, "source",
+                                        source_to_json(ports->list[i].from)));
+        return list;
+}
+
+static json_t *sockets_to_json(const struct plan *p)
+{
+        json_t *list = json_array();
+        for (size_t i = 0; i < p->unix_socket_count; i++)
+                append(&list, json_pack("{s:s, s:o}", "path", p->unix_sockets[i].path, "source",
+                                        source_to_json(p->unix_sockets[i].from)));
+        return list;
+}
+
 static json_t *env_to_json(const struct plan_env *env, size_t count)
 {
         json_t *list = json_array();
@@ -146,6 +164,10 @@ json_t *plan_to_json(const struct plan *p)
                                               source_to_json(p->number[n].from)));
         set(&o, "rules", rules_to_json(&p->rules));
         set(&o, "hosts", hosts_to_json(&p->hosts));
+        set(&o, "private_hosts", hosts_to_json(&p->private_hosts));
+        set(&o, "local_ports", ports_to_json(&p->local_ports));
+        set(&o, "published", ports_to_json(&p->published));
+        set(&o, "unix_sockets", sockets_to_json(p));
         set(&o, "env", env_to_json(p->env, p->env_count));
         set(&o, "denied_commands", commands_to_json(p));
         set(&o, "secrets", secrets_to_json(p));
@@ -318,6 +340,54 @@ static void hosts_in(struct in *in, const json_t *list, struct hosts *hosts)
         }
 }
 
+static void private_hosts_in(struct in *in, const json_t *list)
+{
+        struct hosts *hosts = &in->plan->private_hosts;
+        hosts_in(in, list, hosts);
+        for (size_t i = 0; i < hosts->count && !in->failed; i++)
+                if (!hosts->list[i].allow)
+                        refuse(in, "private_hosts");
+}
+
+/* A port stands in one of the two lists; `other` may have been read before this one or not. */
+static void ports_in(struct in *in, const json_t *list, const char *what, const struct ports *other,
+                     struct ports *ports)
+{
+        size_t i = 0;
+        json_t *o = NULL;
+        if (!json_is_array(list) || json_array_size(list) > CAP_PORTS)
+                refuse(in, what);
+        json_array_foreach(list, i, o) {
+                json_int_t port = json_integer_value(json_object_get(o, "port"));
+                if (port < 1 || port > UINT16_MAX || port_is_of_box((uint16_t)port) ||
+                    ports_have(ports, (uint16_t)port) || ports_have(other, (uint16_t)port))
+                        refuse(in, what);
+                struct plan_port *p = slot_in(in, &ports->list, &ports->count, sizeof *p);
+                if (!p || in->failed)
+                        return;
+                p->port = (uint16_t)port;
+                p->from = source_in(in, o, "source");
+        }
+}
+
+static void sockets_in(struct in *in, const json_t *list)
+{
+        struct plan *p = in->plan;
+        size_t i = 0;
+        json_t *o = NULL;
+        if (!json_is_array(list) || json_array_size(list) > CAP_SOCKETS)
+                refuse(in, "unix_sockets");
+        json_array_foreach(list, i, o) {
+                struct plan_socket *s = slot_in(in, &p->unix_sockets, &p->unix_socket_count, sizeof *s);
+                if (!s || in->failed)
+                        return;
+                s->path = string_in(in, o, "path", true);
+                s->from = source_in(in, o, "source");
+                if (!is_one_spelling(in, s->path))
+                        refuse(in, "unix_sockets");
+        }
+}
+
 static void env_in(struct in *in, const json_t *list, struct plan_env **env, size_t *count)
 {
         size_t i = 0;
@@ -407,6 +477,10 @@ static void lists_in(struct in *in, const json_t *json)
         json_t *o = NULL;
         rules_in(in, json_object_get(json, "rules"), &p->rules);
         hosts_in(in, json_object_get(json, "hosts"), &p->hosts);
+        private_hosts_in(in, json_object_get(json, "private_hosts"));
+        ports_in(in, json_object_get(json, "local_ports"), "local_ports", &p->published, &p->local_ports);
+        ports_in(in, json_object_get(json, "published"), "published", &p->local_ports, &p->published);
+        sockets_in(in, json_object_get(json, "unix_sockets"));
         env_in(in, json_object_get(json, "env"), &p->env, &p->env_count);
         commands_in(in, json_object_get(json, "denied_commands"));
         secrets_in(in, json_object_get(json, "secrets"));

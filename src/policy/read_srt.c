@@ -3,7 +3,8 @@
  * holds it, or the sentence that says why it is refused. Nothing is dropped in silence.
  *
  * What srt means by default and ringwall does not: reads are broad, and the current directory is writable only if
- * allowWrite says so.
+ * allowWrite says so. What ringwall means and srt does not: a host that is allowed without a port has its default ports
+ * alone; no pattern of ours has every port.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -40,8 +41,8 @@ static const struct srt_row rows[] = {
         { "network.strictAllowlist", SRT_ALWAYS, .why = "ringwall never asks: a host that is not listed is refused" },
         { "network.deniedResolvedAddresses", SRT_REFUSED,
           .why = "addresses are not yet part of a policy; use network.deniedDomains" },
-        { "network.allowUnixSockets", SRT_REFUSED, .why = "sockets by path are not yet part of a policy" },
-        { "network.allowAllUnixSockets", SRT_REFUSED, .why = "the host's sockets stay outside the box" },
+        { "network.allowUnixSockets", SRT_LIST, .key = KEY_UNIX_SOCKETS },
+        { "network.allowAllUnixSockets", SRT_REFUSED, .why = "name them one by one in network.allowUnixSockets" },
         { "network.allowLocalBinding", SRT_SOCKETS, .why = NULL },
         { "network.allowMachLookup", SRT_REFUSED, .why = "it belongs to macOS" },
         { "network.httpProxyPort", SRT_REFUSED, .why = "the network goes through ringwall's own egress" },

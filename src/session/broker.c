@@ -188,17 +188,20 @@ static void hear_signal(struct brokering *x)
 static int wait_for_something(struct brokering *x, struct error *e)
 {
         enum { OWN = 3 };
-        struct pollfd fds[OWN + BROKER_SESSIONS] = {
+        struct pollfd fds[OWN + 2 * BROKER_SESSIONS] = {
                 { .fd = x->socket, .events = POLLIN },
                 { .fd = cell_fd(&x->server), .events = POLLIN },
                 { .fd = x->signals, .events = POLLIN },
         };
-        for (size_t i = 0; i < BROKER_SESSIONS; i++)
-                fds[OWN + i] = (struct pollfd){ .fd = x->sessions[i] ? cell_fd(x->sessions[i]) : -1, .events = POLLIN };
+        for (size_t i = 0; i < BROKER_SESSIONS; i++) {
+                const struct cell *c = x->sessions[i];
+                fds[OWN + 2 * i] = (struct pollfd){ .fd = c ? cell_fd(c) : -1, .events = POLLIN };
+                fds[OWN + 2 * i + 1] = (struct pollfd){ .fd = c ? cell_egress_fd(c) : -1, .events = POLLIN };
+        }
         if (poll(fds, ARRAY_SIZE(fds), -1) < 0)
                 return errno == EINTR ? 0 : error_errno(e, errno, stage, "cannot wait");
         for (size_t i = 0; i < BROKER_SESSIONS; i++) {
-                if (fds[OWN + i].revents) {
+                if (fds[OWN + 2 * i].revents || fds[OWN + 2 * i + 1].revents) {
                         cell_hear(x->sessions[i]);
                         look_at(x, x->sessions[i]);
                 }

@@ -33,7 +33,7 @@ int cell_start(struct cell *c, const struct cell_request *asked, struct error *e
                                           .socket = theirs, .streams = asked->streams };
         int r = trail_begin(&c->trail, NULL, &c->report, e);
         if (r == 0)
-                r = start_box(&request, &c->report, &c->running, e);
+                r = start_box(&request, &c->report, &c->trail, &c->running, e);
         c->alive = r == 0;
         if (r == 0)
                 return TAKE_FD(ours);
@@ -48,8 +48,15 @@ int cell_fd(const struct cell *c)
         return c->alive && !c->said_all ? c->running.box.control : -1;
 }
 
+int cell_egress_fd(const struct cell *c)
+{
+        return c->alive ? c->running.egress.events : -1;
+}
+
 void cell_hear(struct cell *c)
 {
+        if (c->alive)
+                egress_hear(&c->running.egress);
         while (c->alive && !c->said_all) {
                 struct box_message m;
                 CLEANUP_FD int fd = -1;

@@ -34,6 +34,9 @@ int cell_start(struct cell *c, const struct cell_request *asked, struct error *e
 int cell_fd(const struct cell *c);
 void cell_hear(struct cell *c);
 
+/* The same for the process that carries its connections. */
+int cell_egress_fd(const struct cell *c);
+
 /*
  * Ends it, with everything in its box: the caller has closed its end of the socket, which is how it knows. What the
  * keeper says last, and the report, can be read until cell_free(). Returns 0, or -EIO when its record could not be

@@ -29,7 +29,7 @@ static const struct {
         { PLAN_LEVEL, AT_LEAST },     { PLAN_NAMESPACES, MORE_BITS },   { PLAN_MODE, AT_MOST },
         { PLAN_BEST_EFFORT, AT_MOST }, { PLAN_READ, AT_MOST },          { PLAN_WORKSPACE, AT_LEAST },
         { PLAN_ALLOW_EXEC, AT_MOST }, { PLAN_ALLOW_FORK, AT_MOST },     { PLAN_ALLOW_NETWORK, AT_MOST },
-        { PLAN_AUDIT, AT_LEAST },     { PLAN_MDWE, AT_LEAST },
+        { PLAN_PROXY_VARIABLES, AT_MOST }, { PLAN_AUDIT, AT_LEAST },     { PLAN_MDWE, AT_LEAST },
         { PLAN_SESSION_TIMEOUT, AT_MOST }, { PLAN_IDLE_TIMEOUT, AT_MOST },
         { PLAN_POOL_SIZE, AT_MOST },  { PLAN_POOL_MAX, AT_MOST },       { PLAN_TIMEOUT, LIMIT },
         { PLAN_MEMORY, LIMIT },       { PLAN_CPU, LIMIT },              { PLAN_PROCESSES, LIMIT },
@@ -95,12 +95,38 @@ static void check_hosts(const struct hosts *capped, const struct hosts *open)
         }
 }
 
+static bool has_socket(const struct plan *p, const char *path)
+{
+        for (size_t i = 0; i < p->unix_socket_count; i++)
+                if (strcmp(p->unix_sockets[i].path, path) == 0)
+                        return true;
+        return false;
+}
+
+static void check_network(const struct plan *capped, const struct plan *open)
+{
+        for (size_t i = 0; i < capped->private_hosts.count; i++) {
+                bool covered = false;
+                for (size_t j = 0; j < open->private_hosts.count; j++)
+                        covered |= domain_covers(&open->private_hosts.list[j].domain,
+                                                 &capped->private_hosts.list[i].domain, BARE_EVERY);
+                PROMISE(covered);
+        }
+        for (size_t i = 0; i < capped->local_ports.count; i++)
+                PROMISE(ports_have(&open->local_ports, capped->local_ports.list[i].port));
+        for (size_t i = 0; i < capped->published.count; i++)
+                PROMISE(ports_have(&open->published, capped->published.list[i].port));
+        for (size_t i = 0; i < capped->unix_socket_count; i++)
+                PROMISE(has_socket(open, capped->unix_sockets[i].path));
+}
+
 static void check_is_less(struct arena *a, const struct files *f)
 {
         for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
                 PROMISE(is_no_more(f, numbers[i].number, numbers[i].order));
         check_files(a, &f->capped->rules, &f->open->rules);
         check_hosts(&f->capped->hosts, &f->open->hosts);
+        check_network(f->capped, f->open);
         PROMISE(f->capped->server_count == f->open->server_count);
         for (size_t i = 0; i < f->capped->server_count; i++) {
                 const struct plan_server *capped = &f->capped->servers[i], *open = &f->open->servers[i];
@@ -170,22 +196,47 @@ static void check_writes(struct arena *a, const struct files *f, const struct ru
         }
 }
 
-static void check_ceiling_hosts(const struct files *f, const struct hosts *hosts)
+static void check_ceiling_hosts(const struct files *f, enum key_id key, const struct hosts *hosts)
 {
+        enum bare_port bare = key == KEY_ALLOW_PRIVATE ? BARE_EVERY : BARE_DEFAULT;
         bool limited = false, by_name = true;
         for (size_t i = 0; i < f->ceiling.count; i++) {
-                limited |= f->ceiling.list[i].key == KEY_ALLOWED_DOMAINS;
-                by_name &= f->ceiling.list[i].key != KEY_ALLOWED_DOMAINS || f->ceiling.list[i].sign == SIGN_NONE;
+                limited |= f->ceiling.list[i].key == key;
+                by_name &= f->ceiling.list[i].key != key || f->ceiling.list[i].sign == SIGN_NONE;
         }
         for (size_t i = 0; i < hosts->count; i++) {
                 const struct host_rule *h = &hosts->list[i];
                 bool covered = !limited || !by_name || !h->allow;
                 for (size_t j = 0; j < f->ceiling.count; j++) {
                         const struct setting *s = &f->ceiling.list[j];
-                        if (s->key == KEY_ALLOWED_DOMAINS && !s->empty && s->sign == SIGN_NONE)
-                                covered |= domain_covers(&s->domain, &h->domain);
+                        if (s->key == key && !s->empty && s->sign == SIGN_NONE)
+                                covered |= domain_covers(&s->domain, &h->domain, bare);
                 }
                 PROMISE(covered);
+        }
+}
+
+static void check_ceiling_ports(const struct files *f, enum key_id key, const struct ports *ports)
+{
+        for (size_t i = 0; settings_last(&f->ceiling, key) && i < ports->count; i++) {
+                bool listed = false;
+                for (size_t j = 0; j < f->ceiling.count; j++)
+                        listed |= f->ceiling.list[j].key == key && f->ceiling.list[j].number == ports->list[i].port;
+                PROMISE(listed);
+        }
+}
+
+static void check_ceiling_sockets(struct arena *a, const struct files *f)
+{
+        bool limited = settings_last(&f->ceiling, KEY_UNIX_SOCKETS) != NULL;
+        for (size_t i = 0; i < f->capped->unix_socket_count; i++) {
+                bool listed = !limited;
+                for (size_t j = 0; j < f->ceiling.count; j++) {
+                        const struct setting *s = &f->ceiling.list[j];
+                        const char *place = s->key == KEY_UNIX_SOCKETS && !s->empty ? path_of(a, f, s) : NULL;
+                        listed |= place && path_is_beneath(f->capped->unix_sockets[i].path, place);
+                }
+                PROMISE(listed);
         }
 }
 
@@ -226,11 +277,15 @@ static void check_is_kept(struct arena *a, const struct files *f)
         check_gate(f);
         check_denials(a, f, &f->capped->rules);
         check_writes(a, f, &f->capped->rules);
-        check_ceiling_hosts(f, &f->capped->hosts);
+        check_ceiling_hosts(f, KEY_ALLOWED_DOMAINS, &f->capped->hosts);
+        check_ceiling_hosts(f, KEY_ALLOW_PRIVATE, &f->capped->private_hosts);
+        check_ceiling_ports(f, KEY_ALLOW_LOCAL_PORTS, &f->capped->local_ports);
+        check_ceiling_ports(f, KEY_PUBLISH, &f->capped->published);
+        check_ceiling_sockets(a, f);
         for (size_t i = 0; i < f->capped->server_count; i++) {
                 check_denials(a, f, &f->capped->servers[i].rules);
                 check_writes(a, f, &f->capped->servers[i].rules);
-                check_ceiling_hosts(f, &f->capped->servers[i].hosts);
+                check_ceiling_hosts(f, KEY_ALLOWED_DOMAINS, &f->capped->servers[i].hosts);
         }
 }
 

@@ -1,7 +1,8 @@
 /*
  * Host patterns. The input is two of them with a NUL between. What is printed parses back to the same; the canonical
- * spelling of a name is its own canonical spelling; the forms that must be refused are; and if one pattern covers the
- * other, every name that the inner one matches is matched by the outer one.
+ * spelling of a name is its own canonical spelling; the forms that must be refused are; if one pattern covers the
+ * other, every name that the inner one matches is matched by the outer one; and their intersection matches no more
+ * than both do.
  */
 #include <ctype.h>
 #include <string.h>
@@ -38,14 +39,17 @@ static void check_matches(const struct domain *d)
         uint16_t port = d->port ? d->port : 443;
         (void)snprintf(below, sizeof below, "a.%s", d->name);
         (void)snprintf(beside, sizeof beside, "a%s", d->name);
-        PROMISE(domain_match(d, d->name, port) == !d->wildcard);
-        PROMISE(domain_match(d, below, port) == d->wildcard);
-        PROMISE(!domain_match(d, beside, port));
-        PROMISE(!domain_match(d, "", port));
-        if (d->port)
-                PROMISE(!domain_match(d, d->name, (uint16_t)(d->port ^ 1)) &&
-                        !domain_match(d, below, (uint16_t)(d->port ^ 1)));
-        PROMISE(domain_covers(d, d));
+        for (enum bare_port bare = BARE_EVERY; bare <= BARE_DEFAULT; bare++) {
+                PROMISE(domain_match(d, bare, d->name, port) == !d->wildcard);
+                PROMISE(domain_match(d, bare, below, port) == d->wildcard);
+                PROMISE(!domain_match(d, bare, beside, port));
+                PROMISE(!domain_match(d, bare, "", port));
+                if (d->port)
+                        PROMISE(!domain_match(d, bare, d->name, (uint16_t)(d->port ^ 1)) &&
+                                !domain_match(d, bare, below, (uint16_t)(d->port ^ 1)));
+                PROMISE(domain_covers(d, d, bare));
+        }
+        PROMISE(d->port || !domain_match(d, BARE_DEFAULT, d->wildcard ? below : d->name, 8443));
 }
 
 static void check_parsed(struct arena *arena, const char *text, const struct domain *d)
@@ -63,24 +67,29 @@ static void check_parsed(struct arena *arena, const char *text, const struct dom
         check_matches(d);
 }
 
-static void check_covers(const struct domain *outer, const struct domain *inner)
+static void check_covers(const struct domain *outer, const struct domain *inner, enum bare_port bare)
 {
-        const uint16_t ports[] = { 443, 1, inner->port ? inner->port : 80, outer->port ? outer->port : 80 };
+        const uint16_t ports[] = { 443, 1, 22, inner->port ? inner->port : 80, outer->port ? outer->port : 80 };
+        struct domain both;
         char names[4][CAP_DOMAIN + 8];
         (void)snprintf(names[0], sizeof names[0], "%s", inner->name);
         (void)snprintf(names[1], sizeof names[1], "x.%s", inner->name);
         (void)snprintf(names[2], sizeof names[2], "%s", outer->name);
         (void)snprintf(names[3], sizeof names[3], "y.x.%s", outer->name);
-        bool covers = domain_covers(outer, inner);
+        bool covers = domain_covers(outer, inner, bare), meet = domain_intersect(outer, inner, bare, &both);
+        PROMISE(!covers || (meet && same(&both, inner)));
         for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-                for (size_t j = 0; j < ARRAY_SIZE(ports); j++)
-                        if (covers && domain_match(inner, names[i], ports[j]))
-                                PROMISE(domain_match(outer, names[i], ports[j]));
-        if (covers && domain_covers(inner, outer))
+                for (size_t j = 0; j < ARRAY_SIZE(ports); j++) {
+                        bool in_inner = domain_match(inner, bare, names[i], ports[j]);
+                        bool in_both = in_inner && domain_match(outer, bare, names[i], ports[j]);
+                        PROMISE(!covers || in_inner == in_both);
+                        PROMISE(in_both || !meet || !domain_match(&both, bare, names[i], ports[j]));
+                }
+        if (covers && domain_covers(inner, outer, bare))
                 PROMISE(same(outer, inner));
         /* A single name is covered exactly when it is matched. */
         if (!inner->wildcard && inner->port)
-                PROMISE(covers == domain_match(outer, inner->name, inner->port));
+                PROMISE(covers == domain_match(outer, bare, inner->name, inner->port));
 }
 
 /* The same name in capitals, with a dot behind it, means the same. */
@@ -121,7 +130,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         check_parsed(arena, a, &x);
         if (domain_parse(arena, b, idn_to_ascii, &y))
                 return 0;
-        check_covers(&x, &y);
-        check_covers(&y, &x);
+        for (enum bare_port bare = BARE_EVERY; bare <= BARE_DEFAULT; bare++) {
+                check_covers(&x, &y, bare);
+                check_covers(&y, &x, bare);
+        }
         return 0;
 }

@@ -74,6 +74,27 @@ static bool same_env(const struct plan_env *a, size_t a_count, const struct plan
         return true;
 }
 
+static bool same_ports(const struct ports *a, const struct ports *b)
+{
+        if (a->count != b->count)
+                return false;
+        for (size_t i = 0; i < a->count; i++)
+                if (a->list[i].port != b->list[i].port || !same_source(a->list[i].from, b->list[i].from))
+                        return false;
+        return true;
+}
+
+static bool same_sockets(const struct plan *a, const struct plan *b)
+{
+        if (a->unix_socket_count != b->unix_socket_count)
+                return false;
+        for (size_t i = 0; i < a->unix_socket_count; i++)
+                if (!same_text(a->unix_sockets[i].path, b->unix_sockets[i].path) ||
+                    !same_source(a->unix_sockets[i].from, b->unix_sockets[i].from))
+                        return false;
+        return true;
+}
+
 static bool same_gate(const struct plan *a, const struct plan *b)
 {
         if (a->denied_command_count != b->denied_command_count || a->secret_count != b->secret_count)
@@ -111,7 +132,9 @@ static void promise_same(const struct plan *a, const struct plan *b)
         for (enum plan_number n = 0; n < PLAN_NUMBER_COUNT; n++)
                 PROMISE(a->number[n].number == b->number[n].number && same_source(a->number[n].from, b->number[n].from));
         PROMISE(same_rules(&a->rules, &b->rules));
-        PROMISE(same_hosts(&a->hosts, &b->hosts));
+        PROMISE(same_hosts(&a->hosts, &b->hosts) && same_hosts(&a->private_hosts, &b->private_hosts));
+        PROMISE(same_ports(&a->local_ports, &b->local_ports) && same_ports(&a->published, &b->published));
+        PROMISE(same_sockets(a, b));
         PROMISE(same_env(a->env, a->env_count, b->env, b->env_count));
         PROMISE(same_gate(a, b));
         PROMISE(a->server_count == b->server_count && a->cut_count == b->cut_count);
@@ -241,6 +264,29 @@ static void check_hosts(const struct hosts *hosts)
                 bool allowed = hosts_decide(hosts, name, port, &by);
                 PROMISE(by && by->allow == allowed);
                 PROMISE(h->allow || !allowed);
+                PROMISE(hosts_know(hosts, name) || !allowed);
+                if (!h->allow && !h->domain.port)
+                        PROMISE(!hosts_know(hosts, name));
+                PROMISE(hosts_find(hosts, name, port));
+        }
+}
+
+static void check_network(const struct plan *plan)
+{
+        CLEANUP_ARENA struct arena *a = arena_new(CAP_ARENA_BYTES);
+        for (size_t i = 0; i < plan->private_hosts.count; i++)
+                PROMISE(plan->private_hosts.list[i].allow);
+        PROMISE(plan->local_ports.count <= CAP_PORTS && plan->published.count <= CAP_PORTS);
+        for (size_t i = 0; i < plan->local_ports.count; i++) {
+                uint16_t port = plan->local_ports.list[i].port;
+                PROMISE(port && !port_is_of_box(port) && !ports_have(&plan->published, port));
+        }
+        for (size_t i = 0; i < plan->published.count; i++)
+                PROMISE(plan->published.list[i].port && !port_is_of_box(plan->published.list[i].port));
+        PROMISE(plan->unix_socket_count <= CAP_SOCKETS);
+        for (size_t i = 0; i < plan->unix_socket_count; i++) {
+                const char *path = plan->unix_sockets[i].path, *normal = pattern_normalise(a, path);
+                PROMISE(*path == '/' && normal && strcmp(normal, path) == 0);
         }
 }
 
@@ -249,6 +295,7 @@ void plan_check(const struct plan *plan)
         PROMISE(plan->workspace && *plan->workspace == '/' && plan->home);
         check_rules(&plan->rules);
         check_hosts(&plan->hosts);
+        check_network(plan);
         for (size_t i = 0; i < plan->server_count; i++) {
                 check_rules(&plan->servers[i].rules);
                 check_hosts(&plan->servers[i].hosts);

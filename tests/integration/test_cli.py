@@ -69,8 +69,8 @@ def test_version(ringwall):
 def test_policy_show_takes_the_flags_of_a_policy(ringwall):
     assert options_of(ringwall('policy', 'show', '--help').stdout) >= {
         '--policy', '--settings', '--level', '--workspace', '--ro', '--rw', '--deny-read', '--deny-write', '--read',
-        '--allow-domain', '--memory', '--cpu', '--processes', '--timeout', '--env', '--best-effort', '--mdwe', '--ceiling',
-        '--json', '--help'}
+        '--allow-domain', '--allow-private', '--allow-local-port', '--publish', '--unix-socket', '--memory', '--cpu',
+        '--processes', '--timeout', '--env', '--best-effort', '--mdwe', '--ceiling', '--json', '--help'}
 
 
 @pytest.mark.parametrize('variables, styled', [({}, True), ({'NO_COLOR': '1'}, False), ({'NO_COLOR': ''}, True)])

@@ -101,12 +101,18 @@ static int streams_and_signals(void)
 
 static int refused(void)
 {
-        struct ringwall_plan *plan = compile("allow-domain", "example.com");
+        struct ringwall_policy *policy = ringwall_policy_new();
+        struct ringwall_plan *plan = NULL;
         struct ringwall_box *box = NULL;
+        ringwall_policy_ignore_defaults(policy);
+        ringwall_policy_set(policy, "level", "standard");
+        ringwall_policy_set(policy, "allow-domain", "example.com");
+        ringwall_policy_compile(policy, &plan);
+        ringwall_policy_free(policy);
         char *command[] = { "true", NULL };
         int r = ringwall_spawn(plan, command, NULL, &box);
         char *report = ringwall_box_report(box);
-        printf("%d %s\n", r == -ENOTSUP, strstr(report, "hosts cannot be reached") ? "said why" : report);
+        printf("%d %s\n", r == -ENOTSUP, strstr(report, "level standard cannot hold a network") ? "said why" : report);
         free(report);
         ringwall_box_free(box);
         ringwall_plan_free(plan);

@@ -109,6 +109,11 @@ def test_all_mistakes_of_all_files_come_in_one_run(ringwall, policy):
     ('filesystem: {deny_read: ["{home}/x"]}', '{home} is not known'),
     ('filesystem: {deny_read: ["{ad-hoc}/x"]}', 'has no value here'),
     ('network: {allowed_domains: ["*.com"]}', 'top-level domain'),
+    ('network: {publish: [0]}', 'a whole number from 1 to 65535'),
+    ('network: {publish: [3128]}', 'port 3128 is taken in the box'),
+    ('network: {allow_local_ports: [3000], publish: [3000]}', 'leads it out of the box'),
+    ('network: {allow_privat: [a.org]}', "did you mean 'allow_private'?"),
+    ('network: {unix_sockets: ["/run/*"]}', 'a pattern cannot be granted'),
     ('mode: auto\nmode: auto', 'given twice'),
     ('a: [', 'flow'),
     ('\tmode: auto', 'tab'),
@@ -284,6 +289,32 @@ def test_a_ceiling_shows_what_it_cut_and_by_what(ringwall, show, policy):
     assert 'Cut by a ceiling' in text and 'a.org' in text and f'{ceiling}:2:29' in text
 
 
+def test_the_network_by_flags_and_under_a_ceiling(ringwall, show, policy, workspace):
+    flags = ['--allow-domain', 'db.lan:5432', '--allow-private', 'db.lan', '--allow-local-port', '6379',
+             '--allow-local-port', '11434', '--publish', '3000', '--unix-socket', 'agent.sock']
+    plan = show(*flags)
+    assert plan['private_hosts'] == [{'allow': True, 'host': 'db.lan', 'source': '--allow-private'}]
+    assert plan['local_ports'] == [{'port': port, 'source': '--allow-local-port'} for port in (6379, 11434)]
+    assert plan['published'] == [{'port': 3000, 'source': '--publish'}]
+    assert plan['unix_sockets'] == [{'path': f'{workspace}/agent.sock', 'source': '--unix-socket'}]
+    ceiling = policy('network: {allowed_domains: [db.lan], allow_local_ports: [6379], publish: []}\n')
+    cut = show(*flags, '--ceiling', ceiling)
+    assert (cut['hosts'], [entry['port'] for entry in cut['local_ports']], cut['published']) == ([], [6379], [])
+    assert [entry['what'].split(' (')[0] for entry in cut['cuts']] == [
+        'host db.lan:5432', 'local port 11434', 'published port 3000']
+    text = ringwall('policy', 'show', *flags).stdout
+    for line in ('allow   db.lan:5432', 'private db.lan', 'local   6379', 'publish 3000',
+                 f'socket  {workspace}/agent.sock'):
+        assert f'\n  {line} ' in text
+
+
+def test_a_private_host_that_is_not_allowed_is_a_warning(ringwall, policy):
+    name = policy('network: {allow_private: [a.org]}\n')
+    result = ringwall('policy', 'check', name)
+    assert (result.returncode, result.stdout) == (0, f'{name}: ok\n')
+    assert "p1.yaml:1:27: warning: 'a.org' may be private and is not allowed" in result.stderr
+
+
 # Policies in the workspace.
 
 @pytest.mark.parametrize('name', ['ringwall.yaml', '.ringwall.yaml', 'policy.yaml', '.config/ringwall/policy.yaml'])
@@ -440,6 +471,9 @@ WRONG = [
     'security: {sandbox: {resources: {memory: much}}}', 'security: {sandbox: {resources: {cpu: -1}}}',
     'security: {sandbox: {resources: {processes: 0}}}', 'security: {sandbox: {resources: {disk: 1}}}',
     'network: {allowed_domains: ["https://a.org"]}', 'network: {allowed_domains: [a b]}',
+    'network: {allow_local_ports: [0]}', 'network: {allow_local_ports: [65536]}', 'network: {publish: [http]}',
+    'network: {publish: 3000}', 'network: {proxy_variables: 1}', 'network: {unix_sockets: [""]}',
+    'network: {unix_sockets: /run/x}', 'network: {allow_private: [a b]}',
     'network: {allowed_domains: a.org}', 'filesystem: {read: all}', 'filesystem: {allow_read: [/x]}',
     'runtime: {env: [1A]}', 'runtime: {timeout: soon}', 'tools: {modules: {shell: {x: 1}}}',
     'tools: {modules: {bash: {}}}', 'tools: {capabilities: {grant: [root]}}',
@@ -462,6 +496,8 @@ RIGHT = [
     'security: {sandbox: {resources: {cpu: 2 cores}}}',
     'security: {sandbox: {session_timeout: 1h30m, idle_timeout: 10 min}}', 'runtime: {env: [A, A=b c, _=]}',
     'network: {allowed_domains: [+github, -ghcr.io, "*.a.org:1", bücher.example]}',
+    'network: {allowed_domains: ["a.org:22"], allow_private: [a.org], proxy_variables: false}',
+    'network: {allow_local_ports: [2, 65535], publish: [3000], unix_sockets: [~/agent.sock, x]}',
     'filesystem: {deny_read: [-ssh, "**/x?", "[a-z]"]}', 'security: {sandbox: {level: off}}',
     'tools: {modules: {mcp: {config: {servers: {s: {command: [a, b], args: [1, true], env: {A: 1}, sandbox: }}}}}}',
     'tools: {modules: {mcp: {config: {servers: {s: {command: a b, sandbox: {permissions: ["fs.*"]}}}}}}}',

@@ -131,6 +131,14 @@ HUGE = {
         servers(127, EXEC),
     'denied domains and servers, full': lambda: listed('network.denied_domains', numbered('h#.ab.cd', 4000)) +
         servers(127, EXEC),
+    'many private hosts': lambda: listed('network.allow_private', numbered('h#.ab.cd', 39900)),
+    'private hosts against domains, full': lambda: listed('network.allow_private', numbered('p#.ab.cd', 256)) +
+        ' allowed_domains:\n' + ''.join(numbered(' - h#.ab.cd\n', 3800)),
+    'many ports': lambda: listed('network.publish', numbered('1#', 5000)) + ' allow_local_ports:\n' +
+        ''.join(numbered(' - 2#\n', 9000)),
+    'many unix sockets': lambda: listed('network.unix_sockets', numbered(f'/{"a/" * 100}#', 4000)),
+    'unix sockets against patterns, full': lambda: listed('network.unix_sockets', numbered(f'/{"ab/" * 60}#', 64)) +
+        listed(DENY, numbered('"/**/a*b*c#"', 1000)),
     'patterns against grants': lambda: listed(DENY, numbered('/**/a*#', 19000)) +
         listed(ALLOW, numbered('/a/b/c/d/e/f/g/#', 19000)),
     'patterns against grants, full': lambda: listed(DENY, numbered('/**/a*b*#', 900)) +

@@ -83,7 +83,7 @@ def test_the_report_to_a_descriptor(build, home, workspace):
 @pytest.mark.parametrize('flags, how, said', [
     (['--timeout', '1s', '--', 'sleep', '60'], 'timed_out', None),
     (['--', 'no-such-command'], 'not_started', 'cannot run no-such-command'),
-    (['--allow-domain', 'example.com', '--', 'true'], 'failed', 'hosts cannot be reached'),
+    (['--unix-socket', '/run/x', '--', 'true'], 'failed', 'cannot take the unix socket /run/x'),
 ])
 def test_the_report_says_how_it_ended(ringwall, workspace, flags, how, said):
     ringwall('run', '--json-report', 'r.json', *flags)

@@ -314,13 +314,16 @@ def test_no_mount_is_left(inside):
 # --- what cannot be held is refused ---
 
 @pytest.mark.parametrize('flags, said', [
-    (['--allow-domain', 'example.com'], 'hosts cannot be reached'),
-    (['--level', 'standard', '-p', 'network.yaml'], 'level standard cannot hold a network'),
+    (['--unix-socket', '/run/x'], 'cannot take the unix socket /run/x: No such file or directory'),
+    (['--unix-socket', '/etc/passwd'], '/etc/passwd is no unix socket'),
+    (['--level', 'standard', '--unix-socket', '/run/x'], 'refused: a unix socket can only be shown to a box with a mount namespace; use --level strict (--unix-socket)'),
+    (['--level', 'standard', '--allow-domain', 'example.com'], 'refused: level standard cannot hold a network'),
+    (['--level', 'standard', '-p', 'network.yaml'], 'refused: level standard cannot hold a network'),
 ])
 def test_a_plan_that_cannot_be_held_is_refused(ringwall, workspace, flags, said):
     (workspace / 'network.yaml').write_text('tools: {capabilities: {grant: [net.socket, process.*, fs.*]}}\n')
     result = ringwall('run', *flags, '--', 'sh', '-c', 'echo ran')
-    assert (result.returncode, result.stdout) == (125, '') and 'refused' in result.stderr and said in result.stderr
+    assert (result.returncode, result.stdout) == (125, '') and said in result.stderr
 
 
 def test_level_off_says_that_nothing_is_confined(ringwall):

@@ -267,6 +267,19 @@ static const struct {
         { "a.org", "+a.org", "a.org", "b.org", 443 },
         { "'*.githubusercontent.com'", "+github", "x.githubusercontent.com", "githubusercontent.com", 443 },
         { "a.org", "", NULL, "a.org", 443 },
+        { "'a.org:8443'", "a.org", NULL, "a.org", 8443 }, /* without a port a ceiling has the default ports */
+        { "'a.org:8443'", "'a.org:8443'", "a.org", NULL, 8443 },
+        { "'a.org:80'", "a.org", "a.org", NULL, 80 },
+        { "'a.org:22'", "a.org", NULL, "a.org", 22 },
+        { "'github.com:22'", "github.com", "github.com", NULL, 22 },
+        { "github.com", "'github.com:22'", "github.com", NULL, 22 },
+        { "github.com", "'github.com:22'", NULL, "github.com", 443 },
+        { "'*.github.com'", "'gist.github.com:22'", "gist.github.com", "api.github.com", 22 },
+        { "'gist.github.com:22'", "'*.github.com'", "gist.github.com", NULL, 22 },
+        { "'*.github.com:22'", "'*.github.com'", NULL, "gist.github.com", 22 }, /* no pattern says which of them */
+        { "'*.a.org:8443'", "'*.a.org'", NULL, "x.a.org", 8443 },
+        { "a.org", "a.org, 'a.org:8443'", "a.org", NULL, 80 },
+        { "a.org, 'a.org:8443'", "a.org, 'a.org:8443'", "a.org", NULL, 8443 },
 };
 
 static void test_hosts_stay_within_the_list(void **state)
@@ -330,8 +343,12 @@ static void test_every_ceiling_counts(void **state)
 static const char *const random_paths[] = { "/s",   "/s/a",   "/s/a/b", "/s/a/b/c", "/s/d",      "/s/d/e",  "/t",
                                             "/t/a", "/t/a/b", WORK,     WORK "/x",  WORK "/x/y", HOME "/o", HOME };
 static const char *const random_hosts[] = { "a.org",       "*.a.org", "b.a.org", "*.b.a.org",
-                                            "c.b.a.org:1", "a.org:1", "d.org",   "*.a.org:1" };
-static const char *const asked_hosts[] = { "a.org", "b.a.org", "c.b.a.org", "x.a.org", "d.org", "e.d.org" };
+                                            "c.b.a.org:1", "a.org:1", "d.org",   "*.a.org:1",
+                                            "*.a.org:80",  "a.org:22", "github.com", "github.com:22",
+                                            "*.github.com", "gist.github.com:22" };
+static const char *const asked_hosts[] = { "a.org",   "b.a.org",    "c.b.a.org",       "x.a.org",      "d.org",
+                                           "e.d.org", "github.com", "gist.github.com", "x.github.com" };
+static const uint16_t asked_ports[] = { 1, 2, 22, 80, 443 };
 
 enum { LIST_MAX = 3, PATHS = ARRAY_SIZE(random_paths), HOSTS = ARRAY_SIZE(random_hosts) };
 
@@ -450,9 +467,11 @@ static bool oracle_reaches(const struct spec *c, const char *host, uint16_t port
         bool allowed = !c->has_hosts, denied = false;
         struct domain d;
         for (size_t i = 0; i < c->host_count; i++)
-                allowed |= !domain_parse(a, random_hosts[c->host[i]], NULL, &d) && domain_match(&d, host, port);
+                allowed |= !domain_parse(a, random_hosts[c->host[i]], NULL, &d) &&
+                           domain_match(&d, BARE_DEFAULT, host, port);
         for (size_t i = 0; i < c->denied_host_count; i++)
-                denied |= !domain_parse(a, random_hosts[c->denied_host[i]], NULL, &d) && domain_match(&d, host, port);
+                denied |= !domain_parse(a, random_hosts[c->denied_host[i]], NULL, &d) &&
+                          domain_match(&d, BARE_EVERY, host, port);
         return allowed && !denied;
 }
 
@@ -486,7 +505,8 @@ static void check_hosts(const struct world *plain, const struct world *cut, cons
                         const char *story)
 {
         for (size_t i = 0; i < ARRAY_SIZE(asked_hosts); i++)
-                for (uint16_t port = 1; port <= 2; port++) {
+                for (size_t j = 0; j < ARRAY_SIZE(asked_ports); j++) {
+                        uint16_t port = asked_ports[j];
                         bool now = hosts_decide(&cut->plan->hosts, asked_hosts[i], port, NULL);
                         bool before = hosts_decide(&plain->plan->hosts, asked_hosts[i], port, NULL);
                         bool allowed = oracle_reaches(ceiling, asked_hosts[i], port);

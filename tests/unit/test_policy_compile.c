@@ -106,6 +106,11 @@ static const struct {
         { "{modules: {shell: {}, web: {}}, capabilities: {deny: ['process.*']}}", 0, 0, 1, NULL },
         { "{modules: {shell: {}}, capabilities: {deny: [process.spawn_daemon]}}", 1, 0, 0, NULL },
         { "{modules: {web: {}}, capabilities: {grant: [net.http], deny: [net.http]}}", 0, 0, 0, NULL },
+        { "{modules: {}}\nnetwork: {publish: [3000]}", 0, 0, 1, NULL },
+        { "{modules: {}}\nnetwork: {allow_local_ports: [5432]}", 0, 0, 1, NULL },
+        { "{modules: {}}\nnetwork: {allow_local_ports: [], publish: []}", 0, 0, 0, NULL },
+        { "{modules: {}}\nnetwork: {unix_sockets: [/run/x], proxy_variables: true}", 0, 0, 0, NULL },
+        { "{capabilities: {deny: ['net.*']}}\nnetwork: {publish: [3000]}", 1, 1, 0, NULL },
 };
 
 static void test_rights_follow_modules_and_permissions(void **state)
@@ -228,8 +233,25 @@ static void test_namespaces_follow_the_level_or_the_list(void **state)
                        "always has a network namespace");
         assert_refused("security: {sandbox: {namespaces: [user, time]}}", "expected one of user");
         assert_refused("security: {sandbox: {namespaces: user}}", "expected a list");
-        WORLD hosts = world_of("{security: {sandbox: {level: strict}}, network: {allowed_domains: [a.org]}}");
-        assert_int_equal(number(&hosts, PLAN_NAMESPACES), STRICT | SPACE_NET);
+        static const struct {
+                const char *network;
+                uint64_t spaces;
+        } needs[] = {
+                { "{allowed_domains: [a.org]}", STRICT | SPACE_NET },
+                { "{allow_local_ports: [5432]}", STRICT | SPACE_NET },
+                { "{publish: [3000]}", STRICT | SPACE_NET },
+                { "{unix_sockets: [/run/x], denied_domains: [a.org]}", STRICT },
+        };
+        for (size_t i = 0; i < ARRAY_SIZE(needs); i++) {
+                CLEANUP_TEXT struct text yaml = { 0 };
+                text_format(&yaml, "{security: {sandbox: {level: strict}}, network: %s}", needs[i].network);
+                WORLD w = world_of(yaml.data);
+                assert_int_equal(number(&w, PLAN_NAMESPACES), needs[i].spaces);
+                if (needs[i].spaces & SPACE_NET)
+                        assert_int_equal(w.plan->number[PLAN_NAMESPACES].from.line, 1);
+        }
+        assert_refused("{security: {sandbox: {level: strict, namespaces: [user, pid]}}, network: {publish: [3000]}}",
+                       "kept apart in a network namespace");
         WORLD last = world_new();
         world_read(&last, "security: {sandbox: {level: strict, namespaces: [user, pid, mount]}}");
         world_read(&last, "security: {sandbox: {namespaces: [user, net]}}");

@@ -1,6 +1,8 @@
 /* Host patterns: what is a name, what only looks like one, and that one pattern's reach is exactly what it says. */
 #include "test_policy_fixture.h"
 
+#include "policy/default_ports.h"
+
 static struct arena *names;
 
 static int setup(void **state)
@@ -231,7 +233,6 @@ static void test_matching_goes_by_whole_labels(void **state)
                 { "example.com", "", 443, false },
                 { "example.com:443", "example.com", 443, true },
                 { "example.com:443", "example.com", 80, false },
-                { "example.com", "example.com", 8080, true },
                 { "*.example.com", "www.example.com", 443, true },
                 { "*.example.com", "a.b.example.com", 443, true },
                 { "*.example.com", "example.com", 443, false },
@@ -240,37 +241,136 @@ static void test_matching_goes_by_whole_labels(void **state)
                 { "*.example.com:443", "www.example.com", 80, false },
                 { "*.example.com", "example.com.evil.org", 443, false },
         };
+        for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+                for (enum bare_port bare = BARE_EVERY; bare <= BARE_DEFAULT; bare++) {
+                        struct domain d;
+                        assert_null(parse(rows[i].pattern, NULL, &d));
+                        if (domain_match(&d, bare, rows[i].name, rows[i].port) != rows[i].match)
+                                fail_msg("%s and %s:%u", rows[i].pattern, rows[i].name, rows[i].port);
+                }
+}
+
+/* 443 and 80 of every name, 22 of git hosts, by the name that is asked for; where a pattern denies, all of them. */
+static void test_without_a_port_only_the_default_ports_are_meant(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *pattern, *name;
+                uint16_t port;
+                bool by_default;
+        } rows[] = {
+                { "example.com", "example.com", 443, true },
+                { "example.com", "example.com", 80, true },
+                { "example.com", "example.com", 22, false },
+                { "example.com", "example.com", 8443, false },
+                { "example.com", "example.com", 1, false },
+                { "example.com", "example.com", 65535, false },
+                { "example.com", "example.com", 0, false },
+                { "github.com", "github.com", 22, true },
+                { "gitlab.com", "gitlab.com", 22, true },
+                { "git.sr.ht", "git.sr.ht", 22, true },
+                { "github.com", "github.com", 23, false },
+                { "*.github.com", "gist.github.com", 22, true },
+                { "*.github.com", "api.github.com", 22, false },
+                { "*.github.com", "ssh.github.com", 22, false },
+                { "*.github.com", "x.gist.github.com", 22, false },
+                { "*.example.com", "a.example.com", 80, true },
+                { "*.example.com", "a.example.com", 22, false },
+        };
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
                 struct domain d;
                 assert_null(parse(rows[i].pattern, NULL, &d));
-                if (domain_match(&d, rows[i].name, rows[i].port) != rows[i].match)
+                assert_true(domain_match_name(&d, rows[i].name));
+                assert_true(domain_match(&d, BARE_EVERY, rows[i].name, rows[i].port));
+                if (domain_match(&d, BARE_DEFAULT, rows[i].name, rows[i].port) != rows[i].by_default)
                         fail_msg("%s and %s:%u", rows[i].pattern, rows[i].name, rows[i].port);
+                d.port = 7;
+                assert_true(domain_match(&d, BARE_DEFAULT, rows[i].name, 7));
+                assert_false(domain_match(&d, BARE_DEFAULT, rows[i].name, rows[i].port));
         }
 }
 
-/* `covers` is what a ceiling rests on, so it is compared with matching itself on every pair of a small world. */
-static void test_covering_means_matching_everything(void **state)
+static void test_the_table_of_git_hosts_has_names_as_they_are_asked_for(void **state)
 {
         (void)state;
-        static const char *const patterns[] = {
-                "b.c",       "b.c:1", "*.b.c",  "*.b.c:1", "a.b.c", "a.b.c:1", "a.b.c:2", "*.a.b.c",
-                "*.a.b.c:2", "ab.c",  "x.ab.c", "*.ab.c",  "c",     "c:1",     "z.a.b.c", "z.a.b.c:1",
-        };
-        static const char *const hosts[] = { "c",       "b.c",  "a.b.c",  "q.b.c",  "z.a.b.c",
-                                             "q.a.b.c", "ab.c", "x.ab.c", "q.ab.c", "z.q.b.c" };
-        for (size_t i = 0; i < ARRAY_SIZE(patterns); i++)
-                for (size_t j = 0; j < ARRAY_SIZE(patterns); j++) {
-                        struct domain outer, inner;
-                        bool all = true;
-                        assert_null(parse(patterns[i], NULL, &outer));
-                        assert_null(parse(patterns[j], NULL, &inner));
-                        for (size_t n = 0; n < ARRAY_SIZE(hosts); n++)
-                                for (uint16_t port = 1; port <= 3; port++)
-                                        all &= !domain_match(&inner, hosts[n], port) ||
-                                               domain_match(&outer, hosts[n], port);
-                        if (domain_covers(&outer, &inner) != all)
-                                fail_msg("%s covers %s: %d", patterns[i], patterns[j], !all);
+        for (size_t i = 0; git_hosts[i]; i++) {
+                char canonical[CAP_DOMAIN + 1];
+                assert_null(domain_canonical(git_hosts[i], NULL, canonical));
+                assert_string_equal(canonical, git_hosts[i]);
+                assert_true(port_is_default(git_hosts[i], 22));
+        }
+        for (size_t i = 0; i < DEFAULT_PORT_COUNT; i++)
+                assert_true(port_is_default("github.com", default_ports[i]));
+        assert_false(port_is_default(NULL, 22));
+        assert_true(port_is_default(NULL, 443) && port_is_default(NULL, 80));
+}
+
+/* A small world of patterns, names and ports, in which every pair can be tried. */
+static const char *const small_patterns[] = {
+        "b.c",          "b.c:1",         "*.b.c",           "*.b.c:1",       "a.b.c",              "a.b.c:1",
+        "a.b.c:443",    "*.a.b.c",       "*.a.b.c:443",     "ab.c",          "x.ab.c",             "*.ab.c",
+        "c",            "c:1",           "z.a.b.c",         "z.a.b.c:1",     "*.a.b.c:80",         "github.com",
+        "github.com:1", "github.com:22", "gist.github.com", "*.github.com",  "gist.github.com:22", "*.github.com:1",
+        "a.b.c:22",     "*.b.c:22",      "*.github.com:22", "github.com:80", "api.github.com:22",
+};
+static const char *const small_names[] = {
+        "c",      "b.c",    "a.b.c",   "q.b.c", "z.a.b.c",    "q.a.b.c",         "ab.c",
+        "x.ab.c", "q.ab.c", "z.q.b.c", "d",     "github.com", "gist.github.com", "api.github.com",
+        "z.github.com",
+};
+static const uint16_t small_ports[] = { 1, 22, 80, 443, 444 };
+
+static bool in_both(const struct domain *a, const struct domain *b, enum bare_port bare, size_t name, size_t port)
+{
+        return domain_match(a, bare, small_names[name], small_ports[port]) &&
+               domain_match(b, bare, small_names[name], small_ports[port]);
+}
+
+/* `covers` is what a ceiling rests on, so it is compared with matching itself on every pair. */
+static void check_covers(const struct domain *outer, const struct domain *inner, enum bare_port bare)
+{
+        bool all = true;
+        for (size_t n = 0; n < ARRAY_SIZE(small_names); n++)
+                for (size_t p = 0; p < ARRAY_SIZE(small_ports); p++)
+                        all &= !domain_match(inner, bare, small_names[n], small_ports[p]) ||
+                               in_both(outer, inner, bare, n, p);
+        if (domain_covers(outer, inner, bare) != all)
+                fail_msg("%s:%u covers %s:%u: %d", outer->name, outer->port, inner->name, inner->port, !all);
+}
+
+/* Below a wildcard only the table tells which names have port 22; one pattern cannot. */
+static bool needs_the_table(const struct domain *a, const struct domain *b, enum bare_port bare)
+{
+        return bare == BARE_DEFAULT && a->wildcard && b->wildcard && a->port + b->port == 22;
+}
+
+static void check_intersection(const struct domain *a, const struct domain *b, enum bare_port bare)
+{
+        struct domain both = { .name = "unset" };
+        bool any = domain_intersect(a, b, bare, &both);
+        assert_true(any || strcmp(both.name, "unset") == 0);
+        for (size_t n = 0; n < ARRAY_SIZE(small_names); n++)
+                for (size_t p = 0; p < ARRAY_SIZE(small_ports); p++) {
+                        bool now = any && domain_match(&both, bare, small_names[n], small_ports[p]);
+                        bool should = in_both(a, b, bare, n, p) && !needs_the_table(a, b, bare);
+                        if (now != should)
+                                fail_msg("%s:%u and %s:%u: %s:%u is %d", a->name, a->port, b->name, b->port,
+                                         small_names[n], small_ports[p], now);
                 }
+}
+
+static void test_covering_and_intersecting_agree_with_matching(void **state)
+{
+        (void)state;
+        for (size_t i = 0; i < ARRAY_SIZE(small_patterns); i++)
+                for (size_t j = 0; j < ARRAY_SIZE(small_patterns); j++)
+                        for (enum bare_port bare = BARE_EVERY; bare <= BARE_DEFAULT; bare++) {
+                                struct domain a, b;
+                                assert_null(parse(small_patterns[i], NULL, &a));
+                                assert_null(parse(small_patterns[j], NULL, &b));
+                                check_covers(&a, &b, bare);
+                                check_intersection(&a, &b, bare);
+                        }
 }
 
 static void test_random_bytes_never_become_a_strange_name(void **state)
@@ -302,7 +402,9 @@ int main(void)
                 cmocka_unit_test(test_what_the_tables_answer_is_checked_again),
                 cmocka_unit_test(test_lengths_end_where_dns_ends),
                 cmocka_unit_test(test_matching_goes_by_whole_labels),
-                cmocka_unit_test(test_covering_means_matching_everything),
+                cmocka_unit_test(test_without_a_port_only_the_default_ports_are_meant),
+                cmocka_unit_test(test_the_table_of_git_hosts_has_names_as_they_are_asked_for),
+                cmocka_unit_test(test_covering_and_intersecting_agree_with_matching),
                 cmocka_unit_test(test_random_bytes_never_become_a_strange_name),
         };
         return cmocka_run_group_tests(tests, setup, teardown);

@@ -105,7 +105,7 @@ static void test_every_golden_policy_is_its_plan(void **state)
                 count++;
         }
         (void)closedir(dir);
-        assert_true(count >= 14);
+        assert_true(count >= 15);
 }
 
 /* What the examples of the specification may be warned about, and no more. */
@@ -130,6 +130,7 @@ static void test_the_examples_compile_without_surprises(void **state)
                 { "full-reference.yaml", 1, "leaves out what level strict has" },
                 { "agent-host.yaml", 0, "" },
                 { "agent-auto.yaml", 0, "" },
+                { "network.yaml", 0, "" },
                 { "srt-settings.json", 1, "box's own network" },
         };
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -178,6 +179,29 @@ static void test_the_agent_model_in_native_keys(void **state)
         assert_false(reaches(&w, "gist.github.com") || reaches(&w, "ghcr.io") || reaches(&w, "example.com"));
 }
 
+static void test_the_network_of_a_plan(void **state)
+{
+        (void)state;
+        WORLD w = compile_golden("network.yaml");
+        const struct plan *p = w.plan;
+        static const struct {
+                const char *name;
+                uint16_t port;
+                bool reached;
+        } rows[] = {
+                { "github.com", 22, true },         { "github.com", 443, true },       { "example.com", 443, true },
+                { "example.com", 80, false },       { "example.com", 22, false },      { "x.example.org", 8443, true },
+                { "x.example.org", 443, false },    { "db.internal", 5432, true },     { "db.internal", 443, false },
+                { "gist.github.com", 443, false },
+        };
+        for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+                if (hosts_decide(&p->hosts, rows[i].name, rows[i].port, NULL) != rows[i].reached)
+                        fail_msg("%s:%u", rows[i].name, rows[i].port);
+        assert_non_null(hosts_find(&p->private_hosts, "db.internal", 5432));
+        assert_true(ports_have(&p->local_ports, 6379) && ports_have(&p->published, 5173));
+        assert_string_equal(p->unix_sockets[0].path, USER "/.ssh/agent.sock");
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -185,6 +209,7 @@ int main(void)
                 cmocka_unit_test(test_the_examples_compile_without_surprises),
                 cmocka_unit_test(test_the_full_reference_means_what_its_comments_say),
                 cmocka_unit_test(test_the_agent_model_in_native_keys),
+                cmocka_unit_test(test_the_network_of_a_plan),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

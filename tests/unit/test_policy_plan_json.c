@@ -13,6 +13,9 @@ static const char *const policies[] = {
         "allow_paths: ['~/a:rw', '/with space', '/q\\*']}}",
         "{network: {allowed_domains: [+dev-network, '*.a.org:8443', bücher.example], denied_domains: [b.org]}, "
         "runtime: {timeout: 1h, env: [A, 'B=\"\\u0001é\"']}}",
+        "network: {allowed_domains: ['*.a.org', h.org], allow_private: ['*.a.org:8443', a.a.org, h.org], "
+        "allow_local_ports: [5432, 65535], publish: [3000], proxy_variables: true, "
+        "unix_sockets: [~/agent, '/with space', '/q\\*']}",
         "tools: {modules: {shell: , mcp: {config: {servers: {\"s: '1'\": {command: [a, b c], args: [''], env: {K: v}, "
         "sandbox: "
         "{permissions: ['process.*', 'fs.*', 'net.*'], paths: {read: [/r], write: [/w]}, allowed_hosts: [h.org]}}, t: "
@@ -44,7 +47,9 @@ static void test_a_plan_reads_back_as_the_same_plan(void **state)
                                 world_ceiling(&w,
                                               "{security: {sandbox: {level: strict, allow_paths: [/r], resources: "
                                               "{processes: 5}}}, "
-                                              "network: {allowed_domains: [h.org]}, filesystem: {deny_read: [/x]}}");
+                                              "network: {allowed_domains: [h.org], allow_private: ['*.a.org'], "
+                                              "allow_local_ports: [5432], unix_sockets: ['/with space']}, "
+                                              "filesystem: {deny_read: [/x]}}");
                         if (!world_compile(&w))
                                 fail_msg("%s", w.said.data);
                         CLEANUP_FREE char *text = plan_text(w.plan);
@@ -159,6 +164,41 @@ static const struct {
         { "hosts.0.allow", "1" },
         { "hosts.0.allow", NULL },
         { "hosts.0.port", "1" },
+        { "hosts.0.host", "\"a.org:0\"" },
+        { "hosts.0.host", "\"a.org:080\"" },
+        { "private_hosts", "{}" },
+        { "private_hosts.0.allow", "false" },
+        { "private_hosts.0.host", "\"*\"" },
+        { "private_hosts.0.source", NULL },
+        { "local_ports", "{}" },
+        { "local_ports", "null" },
+        { "local_ports.0", "5432" },
+        { "local_ports.0.port", "0" },
+        { "local_ports.0.port", "-1" },
+        { "local_ports.0.port", "65536" },
+        { "local_ports.0.port", "4294972728" },
+        { "local_ports.0.port", "\"5432\"" },
+        { "local_ports.0.port", "5432.0" },
+        { "local_ports.0.port", "53" },
+        { "local_ports.0.port", "3128" },
+        { "local_ports.0.port", "11434" }, /* the next one's */
+        { "local_ports.0.port", "3000" },  /* the published one's */
+        { "local_ports.0.port", NULL },
+        { "local_ports.0.host", "\"x\"" },
+        { "local_ports.0.source", NULL },
+        { "published", "1" },
+        { "published.0.port", "5432" },
+        { "published.0.port", "1" },
+        { "published.0.source", "1" },
+        { "unix_sockets", "{}" },
+        { "unix_sockets.0", "\"/run/x\"" },
+        { "unix_sockets.0.path", "\"run/x\"" },
+        { "unix_sockets.0.path", "\"/run/../x\"" },
+        { "unix_sockets.0.path", "\"/run/x/\"" },
+        { "unix_sockets.0.path", "\"\"" },
+        { "unix_sockets.0.path", NULL },
+        { "unix_sockets.0.extra", "1" },
+        { "proxy_variables.value", "1" },
         { "env", "{}" },
         { "env.0.name", "\"\"" },
         { "env.0.name", "\"A=B\"" },
@@ -201,7 +241,8 @@ static struct world rich_world(void)
 {
         struct world w = world_new();
         world_read(&w,
-                   "{network: {allowed_domains: [a.org, '*.b.org']}, tools: {modules: {mcp: {config: {servers: {s: "
+                   "{network: {allowed_domains: [a.org, '*.b.org'], allow_private: [a.org], allow_local_ports: [5432, "
+                   "11434], publish: [3000], unix_sockets: [/run/x]}, tools: {modules: {mcp: {config: {servers: {s: "
                    "{command: x, "
                    "env: {K: v}, sandbox: {permissions: [process.exec]}}}}}}}, filesystem: {deny_read: ['/srv/*']}, gate: {secrets: {a: b}}}");
         world_ceiling(&w, "security: {sandbox: {pool_size: 1}}");
@@ -225,6 +266,35 @@ static void test_what_no_compiler_wrote_is_refused(void **state)
                 }
         }
         assert_int_equal(accepted, 0);
+}
+
+/* The bounds of the compiler are those of the reader. */
+static void test_a_list_that_is_too_long_is_refused(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *name, *before, *behind;
+                size_t most;
+        } rows[] = {
+                { "local_ports", "{\"port\": ", "", CAP_PORTS },
+                { "published", "{\"port\": ", "", CAP_PORTS },
+                { "unix_sockets", "{\"path\": \"/run/", "\"", CAP_SOCKETS },
+        };
+        WORLD w = rich_world();
+        for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+                for (size_t over = 0; over < 2; over++) {
+                        CLEANUP_TEXT struct text list = { 0 };
+                        for (size_t n = 0; n < rows[i].most + over; n++)
+                                text_format(&list, "%s%s%zu%s, \"source\": \"x\"}", n ? ", " : "[", rows[i].before,
+                                            20000 + n, rows[i].behind);
+                        text_add(&list, "]");
+                        CLEANUP_JSON json_t *json = plan_to_json(w.plan);
+                        change(json, rows[i].name, list.data);
+                        CLEANUP_JSON json_t *again = read_back(json);
+                        if (!again != (over == 1))
+                                fail_msg("%zu of %s: %s", rows[i].most + over, rows[i].name,
+                                         again ? "taken" : "refused");
+                }
 }
 
 static void test_things_that_are_no_object_are_refused(void **state)
@@ -310,6 +380,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_a_plan_reads_back_as_the_same_plan),
                 cmocka_unit_test(test_what_no_compiler_wrote_is_refused),
+                cmocka_unit_test(test_a_list_that_is_too_long_is_refused),
                 cmocka_unit_test(test_things_that_are_no_object_are_refused),
                 cmocka_unit_test(test_every_member_is_needed),
                 cmocka_unit_test(test_a_spoilt_plan_is_refused_or_means_what_it_says),

@@ -88,7 +88,6 @@ static void test_every_refused_key_says_so_and_is_free_when_it_asks_for_nothing(
                 const char *group, *key, *value;
         } rows[] = {
                 { "network", "deniedResolvedAddresses", "[\"10.0.0.0/8\"]" },
-                { "network", "allowUnixSockets", "[\"/run/x\"]" },
                 { "network", "allowAllUnixSockets", "true" },
                 { "network", "httpProxyPort", "8080" },
                 { "network", "socksProxyPort", "1080" },
@@ -140,6 +139,10 @@ static void test_mistakes_are_told_with_place_and_nearest_key(void **state)
                 { "{\"network\": {\"allowedDomains\": [\"*.com\"]}}", "p1.yaml:1:33", "top-level" },
                 { "{\"network\": {\"allowedDomains\": [\"+github\"]}}", "p1.yaml:1:33", "host name" },
                 { "{\"network\": {\"allowedDomains\": [\"-github\"]}}", "p1.yaml:1:33", "host name" },
+                { "{\"network\": {\"allowUnixSockets\": true}}", "p1.yaml:1:34", "expected a list of strings" },
+                { "{\"network\": {\"allowUnixSockets\": [1]}}", "p1.yaml:1:35", "expected a string" },
+                { "{\"network\": {\"allowUnixSockets\": [\"\"]}}", "p1.yaml:1:35", "empty" },
+                { "{\"network\": {\"allowAllUnixSockets\": true}}", "p1.yaml:1:37", "allowUnixSockets" },
                 { "{\"network\": {\"allowLocalBinding\": \"yes\"}}", "p1.yaml:1:35", "true or false" },
                 { "{\"filesystem\": {\"allowWrite\": [\"\"]}}", "p1.yaml:1:32", "empty" },
                 { "{\"filesystem\": {\"allowWrite\": [\"*.env\"]}}", "p1.yaml:1:32", "pattern" },
@@ -200,6 +203,19 @@ static void test_binding_ports_opens_no_host(void **state)
         assert_int_equal(w.plan->hosts.count, 0);
 }
 
+static void test_unix_sockets_are_named_by_path(void **state)
+{
+        (void)state;
+        WORLD w = srt("{\"network\": {\"allowUnixSockets\": [\"~/agent.sock\", \"/run/x\", \"./s\", \"-t\"]}}");
+        static const char *const paths[] = { HOME "/agent.sock", "/run/x", WORK "/s", WORK "/-t" };
+        assert_int_equal(w.plan->unix_socket_count, ARRAY_SIZE(paths));
+        for (size_t i = 0; i < ARRAY_SIZE(paths); i++)
+                assert_string_equal(w.plan->unix_sockets[i].path, paths[i]);
+        assert_int_equal(number(&w, PLAN_ALLOW_NETWORK), 0);
+        WORLD none = srt("{\"network\": {\"allowUnixSockets\": []}}");
+        assert_int_equal(none.plan->unix_socket_count, 0);
+}
+
 static void test_settings_join_a_policy_of_the_other_kind(void **state)
 {
         (void)state;
@@ -247,6 +263,7 @@ int main(void)
                 cmocka_unit_test(test_the_native_language_does_not_leak_in),
                 cmocka_unit_test(test_git_config_can_be_released_and_hooks_cannot),
                 cmocka_unit_test(test_binding_ports_opens_no_host),
+                cmocka_unit_test(test_unix_sockets_are_named_by_path),
                 cmocka_unit_test(test_settings_join_a_policy_of_the_other_kind),
                 cmocka_unit_test(test_which_texts_are_taken_for_srt),
         };

@@ -2,8 +2,8 @@
  * Internet addresses, and those that a fetch for an agent never reaches: what is no public server's. Makes no system
  * call.
  */
-#ifndef RINGWALL_GATE_ADDRESS_H
-#define RINGWALL_GATE_ADDRESS_H
+#ifndef RINGWALL_BASE_ADDRESS_H
+#define RINGWALL_BASE_ADDRESS_H
 
 #include <netinet/in.h>
 #include <stdbool.h>

@@ -10,7 +10,7 @@
  *
  * What is not seen here: a network that has given its NAT64 a prefix out of its own public addresses.
  */
-#include "gate/address.h"
+#include "base/address.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>

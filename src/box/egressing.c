@@ -1,0 +1,231 @@
+/*
+ * Egress from the front's side; see egressing.h.
+ *
+ * What an attacker controls: through the box, which names are asked for and how often; through egress, should it be taken over,
+ * every byte of an event. So an event is checked before it is used, and the number of those that are kept is bounded.
+ */
+#include "box/egressing.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/helper.h"
+#include "base/json.h"
+#include "wire/wire.h"
+
+static const char stage[] = "egress";
+
+enum { LAST_WORDS_MS = 2000 };
+
+/* --- starting it --- */
+
+/* Of the plan only what egress needs: it does not get to know files, commands or the environment. */
+static int write_plan(const struct plan *plan, struct error *e)
+{
+        struct plan part = { .workspace = "/nowhere", .home = "/nowhere", .hosts = plan->hosts, .private_hosts = plan->private_hosts,
+                             .local_ports = plan->local_ports, .published = plan->published };
+        memcpy(part.number, plan->number, sizeof part.number);
+        CLEANUP_JSON json_t *json = plan_to_json(&part);
+        CLEANUP_TEXT struct text out = { 0 };
+        CLEANUP_FD int fd = memfd_create("plan", MFD_CLOEXEC);
+        if (!json || json_write(json, &out, false) < 0)
+                return error_errno(e, ENOMEM, stage, "no memory");
+        int r = fd < 0 ? -errno : fd_write_all(fd, out.data, out.length);
+        if (r < 0 || lseek(fd, 0, SEEK_SET) < 0)
+                return error_errno(e, r < 0 ? -r : errno, stage, "cannot write the plan");
+        return TAKE_FD(fd);
+}
+
+int egress_start(struct report *r, struct trail *trail, struct egress *ret, int *ret_socket, struct error *e)
+{
+        int front[2], keeper[2];
+        CLEANUP_FD int plan = write_plan(r->plan, e);
+        if (plan < 0)
+                return plan;
+        if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, front) < 0)
+                return error_errno(e, errno, stage, "cannot make a socket");
+        CLEANUP_FD int events = front[0], its_events = front[1];
+        if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, keeper) < 0)
+                return error_errno(e, errno, stage, "cannot make a socket");
+        CLEANUP_FD int for_keeper = keeper[0], its_keeper = keeper[1];
+        const int fds[EGRESS_FDS] = { plan, STDERR_FILENO, STDERR_FILENO, its_events, its_keeper };
+        int pid = helper_start("ringwall-egress", fds, EGRESS_FDS, e);
+        if (pid < 0)
+                return pid;
+        *ret = (struct egress){ .pid = pid, .events = TAKE_FD(events), .report = r, .trail = trail };
+        *ret_socket = TAKE_FD(for_keeper);
+        return 0;
+}
+
+/* --- what it says --- */
+
+/* Texts end where they should and have nothing in them that a terminal or a record could be fooled by. */
+static bool is_sound(struct egress_event *event)
+{
+        char *const texts[] = { event->host, event->address, event->other };
+        const size_t sizes[] = { sizeof event->host, sizeof event->address, sizeof event->other };
+        for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+                texts[i][sizes[i] - 1] = '\0';
+                for (const char *p = texts[i]; *p; p++)
+                        if (*p < ' ' || *p > '~')
+                                return false;
+        }
+        return event->kind <= EGRESS_REFUSED && event->reason < REASON_COUNT && event->way < EGRESS_WAYS;
+}
+
+static bool is_same(const struct egress_event *a, const struct egress_event *b)
+{
+        return a->reason == b->reason && a->port == b->port && strcmp(a->host, b->host) == 0 && strcmp(a->other, b->other) == 0;
+}
+
+/* Each refusal once, with how often it came. */
+static void keep_refusal(struct report *r, const struct egress_event *event)
+{
+        size_t i = 0;
+        while (i < r->refusal_count && !is_same(&r->refusals[i], event))
+                i++;
+        if (i < r->refusal_count)
+                r->refusals[i].count += event->count;
+        else if (r->refusal_count == REFUSALS_MOST)
+                r->refusals_more = true;
+        else {
+                struct egress_event *slot = arena_array_add(r->arena, &r->refusals, &r->refusal_count, sizeof *slot);
+                if (slot)
+                        *slot = *event;
+        }
+}
+
+static void take_event(struct egress *g, struct egress_event *event)
+{
+        const struct plan *plan = g->report->plan;
+        if (event->rule < 0 || (size_t)event->rule >= plan->hosts.count)
+                event->rule = -1;
+        if (event->kind == EGRESS_REFUSED)
+                keep_refusal(g->report, event);
+        if (event->kind == EGRESS_FAILED) {
+                struct error e;
+                error_set(&e, EPIPE, stage, "the box's connections cannot be carried: %s", event->other);
+                report_stop(g->report, END_FAILED, &e);
+        } else if (g->trail)
+                trail_event(g->trail, event->kind == EGRESS_PASSED ? "network_allowed" : "network_denied",
+                            egress_event_to_json(plan, event));
+}
+
+/* With the box it ends by itself, and well; otherwise it was killed, or failed. */
+static void take_end(struct egress *g)
+{
+        int status = 0;
+        pid_t ended;
+        fd_close(&g->events);
+        while ((ended = waitpid(g->pid, &status, 0)) < 0 && errno == EINTR)
+                ;
+        if (ended == g->pid)
+                g->pid = 0;
+        if (status && g->report->started && g->report->end == END_NONE)
+                report_note(g->report, "the process that carries the box's connections has ended: the box has no network any more");
+}
+
+void egress_hear(struct egress *g)
+{
+        while (g->events >= 0) {
+                struct egress_event event;
+                ssize_t n = recv(g->events, &event, sizeof event, MSG_DONTWAIT);
+                if (n < 0 && errno == EINTR)
+                        continue;
+                if (n < 0 && errno == EAGAIN)
+                        return;
+                if (n == sizeof event && is_sound(&event))
+                        take_event(g, &event);
+                else
+                        take_end(g);
+        }
+}
+
+void egress_end(struct egress *g)
+{
+        int64_t now = clock_ms(), until = now + LAST_WORDS_MS;
+        for (egress_hear(g); g->events >= 0 && now < until; egress_hear(g), now = clock_ms()) {
+                struct pollfd event = { .fd = g->events, .events = POLLIN };
+                (void)poll(&event, 1, (int)(until - now));
+        }
+        fd_close(&g->events);
+        if (g->pid > 0) {
+                (void)kill(g->pid, SIGKILL);
+                while (waitpid(g->pid, NULL, 0) < 0 && errno == EINTR)
+                        ;
+        }
+        *g = EGRESS_NONE;
+}
+
+/* --- in words --- */
+
+static void add_rule(const struct plan *plan, const struct egress_event *event, struct text *out)
+{
+        char domain[DOMAIN_TEXT_SIZE];
+        const struct host_rule *rule = &plan->hosts.list[event->rule];
+        domain_print(&rule->domain, domain);
+        text_format(out, "%s %s", rule->allow ? "allow" : "deny", domain);
+}
+
+void egress_explain(const struct plan *plan, const struct egress_event *event, struct text *out)
+{
+        CLEANUP_TEXT struct text allowance = { 0 };
+        text_add(out, "refused");
+        if (event->count > 1)
+                text_format(out, " %u times", event->count);
+        text_add(out, ": ");
+        egress_add_reason(event, out);
+        if (event->rule >= 0) {
+                text_add(out, ", by ");
+                add_rule(plan, event, out);
+                text_add(out, " (");
+                source_print(plan->hosts.list[event->rule].from, out);
+                text_add(out, ")");
+        }
+        egress_add_allowance(event, &allowance);
+        if (allowance.length)
+                text_format(out, "; to allow it: %s", allowance.data);
+}
+
+static void set_text(json_t *o, const char *key, const char *text)
+{
+        if (text && *text)
+                json_object_set_new(o, key, json_string(text));
+}
+
+json_t *egress_event_to_json(const struct plan *plan, const struct egress_event *event)
+{
+        CLEANUP_TEXT struct text allowance = { 0 }, rule = { 0 }, source = { 0 };
+        json_t *o = json_object();
+        set_text(o, "host", event->host);
+        if (event->port)
+                json_object_set_new(o, "port", json_integer(event->port));
+        set_text(o, "address", event->address);
+        set_text(o, "way", egress_ways[event->way]);
+        if (event->kind == EGRESS_PASSED) {
+                json_object_set_new(o, "sent", json_integer((json_int_t)event->sent));
+                json_object_set_new(o, "received", json_integer((json_int_t)event->received));
+        } else {
+                set_text(o, "reason", egress_reasons[event->reason].word);
+                set_text(o, "why", egress_reasons[event->reason].why);
+                set_text(o, "other", event->other);
+                json_object_set_new(o, "count", json_integer(event->count));
+                egress_add_allowance(event, &allowance);
+                set_text(o, "allow", allowance.data);
+        }
+        if (event->rule >= 0) {
+                add_rule(plan, event, &rule);
+                source_print(plan->hosts.list[event->rule].from, &source);
+                set_text(o, "rule", rule.data);
+                set_text(o, "source", source.data);
+        }
+        return o;
+}

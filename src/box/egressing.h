@@ -1,0 +1,36 @@
+/*
+ * Egress from the front's side: the helper through which a box's connections go, and what it tells.
+ */
+#ifndef RINGWALL_BOX_EGRESSING_H
+#define RINGWALL_BOX_EGRESSING_H
+
+#include "box/report.h"
+#include "box/trail.h"
+
+struct egress {
+        pid_t pid;
+        int events; /* readable when it has something to say: then egress_hear(); -1: there is none, or it has ended */
+        struct report *report;
+        struct trail *trail; /* NULL: nobody keeps one */
+};
+#define EGRESS_NONE ((struct egress){ .events = -1 })
+
+/*
+ * Starts it for the report's plan. *ret_socket is for the keeper, which hands the entrances over; the caller closes it once the
+ * keeper has it. Returns 0 or -errno with an error.
+ */
+int egress_start(struct report *r, struct trail *trail, struct egress *ret, int *ret_socket, struct error *e);
+
+/* Takes what it said, into the report and the trail, without waiting. */
+void egress_hear(struct egress *g);
+
+/* After the box has ended, and egress with it: the rest of what it said. Ends it if it does not. */
+void egress_end(struct egress *g);
+
+/* A refusal for a person: what was tried, why it was refused, the rule and its source, and the flag that would allow it. */
+void egress_explain(const struct plan *plan, const struct egress_event *event, struct text *out);
+
+/* An event's fields for records and reports; NULL without memory. */
+json_t *egress_event_to_json(const struct plan *plan, const struct egress_event *event);
+
+#endif

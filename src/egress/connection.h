@@ -1,0 +1,13 @@
+/* One connection of a program in the box, from its entrance to its end. Theory of operation: connection.c. */
+#ifndef RINGWALL_EGRESS_CONNECTION_H
+#define RINGWALL_EGRESS_CONNECTION_H
+
+#include "egress/egress.h"
+
+/* Takes over a connection that came in by an entrance; `port` is the entrance's own, where it has one. */
+void connection_begin(struct egress *g, int fd, enum egress_entrance entrance, uint16_t port);
+
+/* The box is gone: what there is to tell of those that still stood. */
+void connection_end_all(struct egress *g);
+
+#endif

@@ -1,0 +1,196 @@
+/*
+ * Inspecting what a program sends; see inspection.h.
+ *
+ * A connection is to the host whose address was asked for; what is said over it must name the same one, because many hosts share
+ * a server. The first byte tells TLS from HTTP. In TLS the ClientHello has the name, and all that follows is encrypted. In
+ * HTTP every request has it, so each head is looked at, and of each body only where it ends. Ports 443 and 80 are for these two
+ * alone; on others a third protocol may be spoken, which the policy has allowed by naming the port.
+ *
+ * What the other side controls: every byte, and in which pieces they come. What two readers could understand differently
+ * has been refused by the parsers (hello.c, http_request.c).
+ */
+#include "egress/inspection.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "egress/hello.h"
+#include "egress/http_target.h"
+
+_Static_assert((int)INSPECTION_MOST >= (int)HELLO_MOST && (int)INSPECTION_MOST >= (int)HTTP_HEAD_MOST, "what is looked at can be shown");
+
+enum { PORT_HTTP = 80, PORT_HTTPS = 443 };
+
+void inspection_begin(struct inspection *i, const char *host, uint16_t port, bool proxied)
+{
+        *i = (struct inspection){ .host = host, .port = port, .proxied = proxied };
+}
+
+void inspection_done(struct inspection *i)
+{
+        http_done(&i->request);
+}
+
+bool inspection_is_between(const struct inspection *i)
+{
+        return i->state == INSPECT_FIRST || i->state == INSPECT_NOTHING || (i->state == INSPECT_HTTP && !i->request.head.length);
+}
+
+static enum inspection_result refuse(struct inspected *ret, enum egress_reason reason, const char *other)
+{
+        ret->reason = reason;
+        (void)snprintf(ret->other, sizeof ret->other, "%s", other);
+        return INSPECTION_REFUSE;
+}
+
+/* --- TLS --- */
+
+static enum inspection_result look_at_hello(struct inspection *i, const uint8_t *bytes, size_t length, struct inspected *ret)
+{
+        struct hello hello;
+        switch (hello_inspect(bytes, length, &hello)) {
+        case HELLO_MORE:
+                return INSPECTION_MORE;
+        case HELLO_BAD:
+        case HELLO_NOT_TLS:
+                return refuse(ret, REASON_BAD_TLS, "");
+        case HELLO_WHOLE:
+                break;
+        }
+        if (hello.has_ech)
+                return refuse(ret, REASON_ECH, hello.server_name);
+        if (!*hello.server_name)
+                return refuse(ret, REASON_NO_SNI, "");
+        if (strcmp(hello.server_name, i->host) != 0)
+                return refuse(ret, REASON_OTHER_SNI, hello.server_name);
+        i->state = INSPECT_NOTHING;
+        return INSPECTION_ALL;
+}
+
+/* --- HTTP --- */
+
+static enum inspection_result judge_head(struct inspection *i, struct inspected *ret)
+{
+        struct destination to;
+        if (http_is_connect(&i->request) || http_host(&i->request, &to))
+                return refuse(ret, REASON_BAD_HTTP, "");
+        if (to.is_address || strcmp(to.host, i->host) != 0 || to.port != i->port)
+                return refuse(ret, REASON_OTHER_HOST, to.host);
+        if (i->proxied || http_offers_other(&i->request))
+                http_write_origin(&i->request, &ret->instead);
+        else
+                text_add_bytes(&ret->instead, i->request.original.data, i->request.original.length);
+        return INSPECTION_TAKE;
+}
+
+/* The head is whole; what is behind it decides what is looked at next. */
+static void go_on(struct inspection *i, int taken)
+{
+        size_t used;
+        bool upgrades = http_upgrades(&i->request);
+        if (taken == HTTP_HEAD_READY)
+                taken = http_take(&i->request, "", 0, &used);
+        i->state = taken == 1 ? upgrades ? INSPECT_ANSWER : INSPECT_HTTP : INSPECT_BODY;
+        if (taken == 1) {
+                http_done(&i->request);
+                http_begin_relay(&i->request);
+        }
+}
+
+static enum inspection_result look_at_head(struct inspection *i, const uint8_t *bytes, size_t length, struct inspected *ret)
+{
+        http_done(&i->request);
+        http_begin_relay(&i->request); /* the same bytes are shown again until the head is whole */
+        int taken = http_take(&i->request, (const char *)bytes, length, &ret->bytes);
+        if (taken == 0)
+                return INSPECTION_MORE;
+        if (taken < 0)
+                return refuse(ret, REASON_BAD_HTTP, "");
+        enum inspection_result result = judge_head(i, ret);
+        if (result == INSPECTION_TAKE)
+                go_on(i, taken);
+        return result;
+}
+
+static enum inspection_result look_at_body(struct inspection *i, const uint8_t *bytes, size_t length, struct inspected *ret)
+{
+        int taken = http_take(&i->request, (const char *)bytes, length, &ret->bytes);
+        if (taken < 0)
+                return refuse(ret, REASON_BAD_HTTP, "");
+        go_on(i, taken);
+        return INSPECTION_PASS;
+}
+
+/* --- the whole --- */
+
+/*
+ * Could a server read this as HTTP? Servers differ in what they forgive in front of a request
+ * and in it, so any first line with "HTTP/" in it counts, and the parser says no to what it does not know. 1, 0, or -EAGAIN.
+ */
+static int seems_http(const uint8_t *bytes, size_t length)
+{
+        enum { LINE_MOST = 8192 };
+        size_t start = 0;
+        while (start < length && (bytes[start] == '\r' || bytes[start] == '\n'))
+                start++;
+        for (size_t at = start; at < length && bytes[at] != '\n'; at++) {
+                if (bytes[at] < ' ' && bytes[at] != '\r' && bytes[at] != '\t')
+                        return 0; /* some other protocol's */
+                if (length - at >= strlen("HTTP/") && strncasecmp((const char *)bytes + at, "HTTP/", strlen("HTTP/")) == 0)
+                        return 1;
+        }
+        if (start < length && memchr(bytes + start, '\n', length - start))
+                return 0;
+        return length < LINE_MOST ? -EAGAIN : 1;
+}
+
+static enum inspection_result look_first(struct inspection *i, const uint8_t *bytes, size_t length, struct inspected *ret)
+{
+        enum { HANDSHAKE = 0x16 };
+        if (i->port != PORT_HTTP && bytes[0] == HANDSHAKE)
+                return look_at_hello(i, bytes, length, ret);
+        if (i->port == PORT_HTTPS)
+                return refuse(ret, REASON_NO_TLS, "");
+        int http = seems_http(bytes, length);
+        if (http == -EAGAIN)
+                return INSPECTION_MORE;
+        if (http == 0 && i->port == PORT_HTTP)
+                return refuse(ret, REASON_NO_HTTP, "");
+        if (http == 0) {
+                i->state = INSPECT_NOTHING;
+                return INSPECTION_ALL;
+        }
+        enum inspection_result result = look_at_head(i, bytes, length, ret);
+        if (result == INSPECTION_REFUSE && i->port == PORT_HTTP && ret->reason == REASON_BAD_HTTP && http_is_preface(&i->request))
+                ret->reason = REASON_NO_HTTP;
+        return result;
+}
+
+enum inspection_result inspection_look(struct inspection *i, const uint8_t *bytes, size_t length, struct inspected *ret)
+{
+        *ret = (struct inspected){ 0 };
+        switch (i->state) {
+        case INSPECT_FIRST:
+                return look_first(i, bytes, length, ret);
+        case INSPECT_HTTP:
+                return look_at_head(i, bytes, length, ret);
+        case INSPECT_BODY:
+                return look_at_body(i, bytes, length, ret);
+        case INSPECT_ANSWER:
+                return INSPECTION_WAIT;
+        case INSPECT_NOTHING:
+                break;
+        }
+        return INSPECTION_ALL;
+}
+
+bool inspection_answer(struct inspection *i, const uint8_t *bytes, size_t length)
+{
+        enum { SWITCHING = 101 };
+        int status = http_response_status((const char *)bytes, length);
+        if (status)
+                i->state = status == SWITCHING ? INSPECT_NOTHING : INSPECT_HTTP;
+        return status != 0;
+}

@@ -1,0 +1,108 @@
+/*
+ * What the front, the keeper and egress say to each other, and the addresses that they share.
+ *
+ * The keeper makes the entrances inside the box's network namespace and hands them to egress, which serves them from outside;
+ * egress tells the front what it let through and what it refused.
+ */
+#ifndef RINGWALL_LINUX_EGRESS_WIRE_H
+#define RINGWALL_LINUX_EGRESS_WIRE_H
+
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/text.h"
+#include "policy/caps.h"
+
+/* The program's descriptors: the plan, as JSON, is its standard input. */
+enum { EGRESS_TO_FRONT = 3, EGRESS_TO_KEEPER = 4, EGRESS_FDS };
+
+/* --- the keeper's part --- */
+
+enum egress_entrance {
+        EGRESS_TRANSPARENT, /* every TCP connection to somewhere else ends here */
+        EGRESS_DNS_PACKETS,
+        EGRESS_DNS_STREAM,
+        EGRESS_HTTP_PROXY,
+        EGRESS_SOCKS_PROXY,
+        EGRESS_LOCAL_PORT,  /* one of the host's loopback */
+        EGRESS_COMPLETE,    /* no entrance: all are there, and a byte is awaited in return */
+        EGRESS_PUBLISHED,   /* no entrance of the box's, but of the host's into it; egress makes it */
+        EGRESS_WAYS
+};
+
+/* From the keeper, with a descriptor. Afterwards, for each byte from egress: a new TCP socket of the box's, with one byte. */
+struct egress_listener {
+        enum egress_entrance entrance;
+        uint16_t port;
+        bool v6;
+};
+
+/*
+ * The box's own address, and behind it one for each name that it asked for. 198.18.0.0/15 is for benchmarks (RFC 2544), so
+ * nobody's network has it; the other is a unique local prefix (RFC 4193) of "ringwal" in letters.
+ */
+enum { EGRESS_V4_FIRST = 0xc6120001, EGRESS_V4_COUNT = 1 << 17 };
+#define EGRESS_V6_PREFIX { 0xfd, 0x72, 0x69, 0x6e, 0x67, 0x77, 0x61, 0x6c }
+
+/* --- to the front --- */
+
+enum egress_kind {
+        EGRESS_FAILED,  /* egress cannot serve; `other` says why */
+        EGRESS_PASSED,  /* a connection that was let through has ended */
+        EGRESS_REFUSED, /* a name, or a connection */
+};
+
+enum egress_reason {
+        REASON_NONE,
+        REASON_NAME,        /* no rule allows the name */
+        REASON_DENIED,      /* a rule denies it */
+        REASON_PORT,        /* the name is allowed on other ports */
+        REASON_NO_NAME,     /* an address that stands for no name */
+        REASON_PRIVATE,     /* the name leads to an address that is no public server's */
+        REASON_OWN,         /* … to this machine */
+        REASON_UNKNOWN,     /* the name cannot be resolved */
+        REASON_UNREACHABLE,
+        REASON_NO_TLS,      /* something else on port 443 */
+        REASON_NO_HTTP,     /* something else on port 80 */
+        REASON_BAD_TLS,
+        REASON_BAD_HTTP,
+        REASON_NO_SNI,
+        REASON_OTHER_SNI,   /* TLS for another name, `other` */
+        REASON_ECH,         /* a name that only the server can read */
+        REASON_OTHER_HOST,  /* HTTP for another name, `other` */
+        REASON_TOO_MANY,    /* names */
+        REASON_COUNT
+};
+
+struct egress_event {
+        enum egress_kind kind;
+        enum egress_reason reason;
+        enum egress_entrance way;
+        int32_t rule;         /* of the plan's hosts, the one that decided; -1: none */
+        uint32_t count;       /* of the same refusal, since the last that was told */
+        uint16_t port;        /* 0: a name was asked for */
+        uint64_t sent, received;
+        char host[CAP_DOMAIN + 1];
+        char address[INET6_ADDRSTRLEN]; /* that was dialled, or would have been */
+        char other[CAP_DOMAIN + 1];
+};
+
+/* By which way, in a word. */
+extern const char *const egress_ways[EGRESS_WAYS];
+
+/* What would allow it. */
+enum egress_allow { ALLOW_NOTHING, ALLOW_HOST, ALLOW_PORT, ALLOW_PRIVATE };
+
+struct egress_reason_row {
+        const char *word; /* for records */
+        const char *why;  /* the second half of a sentence */
+        enum egress_allow allow;
+};
+extern const struct egress_reason_row egress_reasons[REASON_COUNT];
+
+/* "example.com port 25, it is allowed on other ports"; and the flag that would allow it, or nothing. */
+void egress_add_reason(const struct egress_event *event, struct text *out);
+void egress_add_allowance(const struct egress_event *event, struct text *out);
+
+#endif

@@ -1,0 +1,65 @@
+/*
+ * The head of an HTTP request that goes through a relay or a proxy. Whom it is for has one spelling, which says the
+ * same when it is read again; what a proxy makes of the head is for the same host, ends in the same place, and
+ * offers nothing more.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "egress/destination.h"
+#include "egress/http_target.h"
+#include "fuzz.h"
+#include "policy/domain.h"
+
+static void check_destination(const struct destination *d)
+{
+        CLEANUP_TEXT struct text text = { 0 };
+        struct destination again;
+        char name[CAP_DOMAIN + 1];
+        PROMISE(*d->host && d->port);
+        PROMISE(d->is_address == (domain_canonical(d->host, NULL, name) != NULL));
+        PROMISE(d->is_address || strcmp(name, d->host) == 0);
+        text_format(&text, strchr(d->host, ':') ? "[%s]:%u" : "%s:%u", d->host, d->port);
+        PROMISE(!destination_read(text.data, text.length, 0, &again) && destination_equal(d, &again));
+}
+
+static void check_origin(const struct http_request *r, const struct destination *d)
+{
+        CLEANUP_TEXT struct text written = { 0 };
+        struct http_request again;
+        struct destination same;
+        size_t used;
+        http_write_origin(r, &written);
+        http_begin_relay(&again);
+        PROMISE(http_take(&again, written.data, written.length, &used) == HTTP_HEAD_READY && used == written.length);
+        PROMISE(*again.target == '/' || strcmp(again.target, "*") == 0);
+        PROMISE(!http_host(&again, &same) && destination_equal(d, &same));
+        PROMISE(again.state == r->state && again.left == r->left && again.keep_alive == r->keep_alive);
+        PROMISE(!http_header(&again, "Proxy-Authorization") && !http_header(&again, "Proxy-Connection"));
+        PROMISE(!http_offers_other(&again) && http_upgrades(&again) == http_upgrades(r));
+        http_done(&again);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+        struct http_request r;
+        struct destination d;
+        size_t used;
+        char *copy = fuzz_string(data, size);
+        int status = http_response_status(copy, size);
+        PROMISE(status == 0 ? size < 13 : status == -EBADMSG || (status >= 100 && status <= 999));
+        http_begin_relay(&r);
+        status = http_take(&r, copy, size, &used);
+        PROMISE(!http_is_preface(&r) || status == -505);
+        if (status == HTTP_HEAD_READY && !http_host(&r, &d)) {
+                check_destination(&d);
+                /* Where there is no room for a Host, it could not be read again. */
+                bool has_room = r.header_count < HTTP_HEADERS_MOST && r.original.length < HTTP_HEAD_MOST / 2;
+                if (has_room && !http_is_connect(&r))
+                        check_origin(&r, &d);
+        }
+        http_done(&r);
+        free(copy);
+        return 0;
+}
