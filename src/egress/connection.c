@@ -413,13 +413,10 @@ static bool look(struct connection *c)
                         }
                         return true;
                 }
-                if (c->seen && (size_t)n == c->seen && has_left(c->client)) {
-                        break_off(c);
-                        return false;
-                }
                 if (c->first < 0)
                         c->first = shown[0];
-                switch (inspection_look(&c->inspection, shown, (size_t)n, &found)) {
+                bool ended = c->seen && (size_t)n == c->seen && has_left(c->client);
+                switch (inspection_look(&c->inspection, shown, (size_t)n, ended, &found)) {
                 case INSPECTION_MORE:
                         wait_for_more(c, (size_t)n);
                         return true;

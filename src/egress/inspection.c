@@ -21,7 +21,7 @@
 
 _Static_assert((int)INSPECTION_MOST >= (int)HELLO_MOST && (int)INSPECTION_MOST >= (int)HTTP_HEAD_MOST, "what is looked at can be shown");
 
-enum { PORT_HTTP = 80, PORT_HTTPS = 443 };
+enum { PORT_HTTP = 80, PORT_HTTPS = 443, HANDSHAKE = 0x16 };
 
 void inspection_begin(struct inspection *i, const char *host, uint16_t port, bool proxied)
 {
@@ -31,6 +31,7 @@ void inspection_begin(struct inspection *i, const char *host, uint16_t port, boo
 void inspection_done(struct inspection *i)
 {
         http_done(&i->request);
+        text_done(&i->begun);
 }
 
 bool inspection_is_between(const struct inspection *i)
@@ -126,51 +127,85 @@ static enum inspection_result look_at_body(struct inspection *i, const uint8_t *
 /* --- the whole --- */
 
 /*
- * Could a server read this as HTTP? Servers differ in what they forgive in front of a request
- * and in it, so any first line with "HTTP/" in it counts, and the parser says no to what it does not know. 1, 0, or -EAGAIN.
+ * Could a server read this as HTTP? Servers differ in what they forgive in front of a request and in it, so any first line with
+ * "HTTP/" in it counts, and the parser says no to what it does not know. 1, 0, or -EAGAIN.
  */
-static int seems_http(const uint8_t *bytes, size_t length)
+static int seems_http(const char *bytes, size_t length)
 {
-        enum { LINE_MOST = 8192 };
-        size_t start = 0;
-        while (start < length && (bytes[start] == '\r' || bytes[start] == '\n'))
-                start++;
+        enum { LINE_MOST = 64 << 10 }; /* no server takes a longer one */
+        size_t start = strspn(bytes, "\r\n");
         for (size_t at = start; at < length && bytes[at] != '\n'; at++) {
-                if (bytes[at] < ' ' && bytes[at] != '\r' && bytes[at] != '\t')
+                if ((unsigned char)bytes[at] < ' ' && bytes[at] != '\r' && bytes[at] != '\t')
                         return 0; /* some other protocol's */
-                if (length - at >= strlen("HTTP/") && strncasecmp((const char *)bytes + at, "HTTP/", strlen("HTTP/")) == 0)
+                if (strncasecmp(bytes + at, "HTTP/", strlen("HTTP/")) == 0)
                         return 1;
         }
-        if (start < length && memchr(bytes + start, '\n', length - start))
-                return 0;
-        return length < LINE_MOST ? -EAGAIN : 1;
+        return memchr(bytes + start, '\n', length - start) || length > LINE_MOST ? 0 : -EAGAIN;
+}
+
+/* A server could take it for the end of a line that the parser does not see. */
+static bool has_bare_newline(const char *bytes, size_t length)
+{
+        for (const char *p = bytes; (p = memchr(p, '\n', length - (size_t)(p - bytes))); p++)
+                if (p == bytes || p[-1] != '\r')
+                        return true;
+        return false;
+}
+
+/*
+ * On a port that is for anything, a program may say half a line and wait for an answer. So what could still become a request is
+ * passed on, but not the end of its head: before that it is judged as a whole.
+ */
+static enum inspection_result look_at_anything(struct inspection *i, const uint8_t *bytes, size_t length, struct inspected *ret)
+{
+        size_t before = i->begun.length;
+        text_add_bytes(&i->begun, (const char *)bytes, length);
+        int http = i->begun.failed ? 1 : seems_http(i->begun.data, i->begun.length);
+        enum inspection_result result = INSPECTION_PASS;
+        ret->bytes = length;
+        if (i->begun.failed || (http == 1 && has_bare_newline(i->begun.data, i->begun.length)))
+                return refuse(ret, REASON_BAD_HTTP, "");
+        if (http == 1)
+                result = look_at_head(i, (const uint8_t *)i->begun.data, i->begun.length, ret);
+        if (result == INSPECTION_MORE) {
+                ret->bytes = length;
+                result = INSPECTION_PASS;
+        } else if (result == INSPECTION_TAKE && before) { /* the first part cannot be taken back */
+                bool same = ret->instead.length == ret->bytes && memcmp(ret->instead.data, i->begun.data, ret->bytes) == 0;
+                text_done(&ret->instead);
+                ret->bytes -= before;
+                result = same ? INSPECTION_PASS : refuse(ret, REASON_BAD_HTTP, "");
+        }
+        if (http == 0) {
+                i->state = INSPECT_NOTHING;
+                result = INSPECTION_ALL;
+        }
+        if (i->state != INSPECT_FIRST)
+                text_done(&i->begun);
+        return result;
 }
 
 static enum inspection_result look_first(struct inspection *i, const uint8_t *bytes, size_t length, struct inspected *ret)
 {
-        enum { HANDSHAKE = 0x16 };
-        if (i->port != PORT_HTTP && bytes[0] == HANDSHAKE)
+        if (i->port != PORT_HTTP && !i->begun.length && bytes[0] == HANDSHAKE)
                 return look_at_hello(i, bytes, length, ret);
         if (i->port == PORT_HTTPS)
                 return refuse(ret, REASON_NO_TLS, "");
-        int http = seems_http(bytes, length);
+        if (i->port != PORT_HTTP && !i->proxied)
+                return look_at_anything(i, bytes, length, ret);
+        CLEANUP_TEXT struct text said = { 0 };
+        text_add_bytes(&said, (const char *)bytes, length);
+        int http = said.failed ? 0 : seems_http(said.data, said.length);
         if (http == -EAGAIN)
                 return INSPECTION_MORE;
-        if (http == 0 && i->port == PORT_HTTP)
-                return refuse(ret, REASON_NO_HTTP, "");
-        if (http == 0) {
-                i->state = INSPECT_NOTHING;
-                return INSPECTION_ALL;
-        }
-        enum inspection_result result = look_at_head(i, bytes, length, ret);
-        if (result == INSPECTION_REFUSE && i->port == PORT_HTTP && ret->reason == REASON_BAD_HTTP && http_is_preface(&i->request))
+        enum inspection_result result = http ? look_at_head(i, bytes, length, ret) : refuse(ret, REASON_NO_HTTP, "");
+        if (result == INSPECTION_REFUSE && ret->reason == REASON_BAD_HTTP && http_is_preface(&i->request))
                 ret->reason = REASON_NO_HTTP;
         return result;
 }
 
-enum inspection_result inspection_look(struct inspection *i, const uint8_t *bytes, size_t length, struct inspected *ret)
+static enum inspection_result look(struct inspection *i, const uint8_t *bytes, size_t length, struct inspected *ret)
 {
-        *ret = (struct inspected){ 0 };
         switch (i->state) {
         case INSPECT_FIRST:
                 return look_first(i, bytes, length, ret);
@@ -184,6 +219,14 @@ enum inspection_result inspection_look(struct inspection *i, const uint8_t *byte
                 break;
         }
         return INSPECTION_ALL;
+}
+
+enum inspection_result inspection_look(struct inspection *i, const uint8_t *bytes, size_t length, bool ended, struct inspected *ret)
+{
+        *ret = (struct inspected){ 0 };
+        enum inspection_result result = look(i, bytes, length, ret);
+        /* What was begun will never be whole. */
+        return result == INSPECTION_MORE && ended ? refuse(ret, *bytes == HANDSHAKE ? REASON_BAD_TLS : REASON_BAD_HTTP, "") : result;
 }
 
 bool inspection_answer(struct inspection *i, const uint8_t *bytes, size_t length)

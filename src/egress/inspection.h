@@ -22,6 +22,7 @@ struct inspection {
         bool proxied; /* by HTTP, in absolute form: one request, and then the end */
         enum { INSPECT_FIRST, INSPECT_HTTP, INSPECT_BODY, INSPECT_ANSWER, INSPECT_NOTHING } state;
         struct http_request request;
+        struct text begun; /* what has passed before it was clear what it is */
 };
 
 enum inspection_result {
@@ -44,8 +45,8 @@ struct inspected {
 void inspection_begin(struct inspection *i, const char *host, uint16_t port, bool proxied);
 void inspection_done(struct inspection *i);
 
-/* The bytes that have not passed yet, all of them so far and at least one. */
-enum inspection_result inspection_look(struct inspection *i, const uint8_t *bytes, size_t length, struct inspected *ret);
+/* The bytes that have not passed yet, all of them so far and at least one; `ended`: no others will come. */
+enum inspection_result inspection_look(struct inspection *i, const uint8_t *bytes, size_t length, bool ended, struct inspected *ret);
 
 /* Nothing has come yet, or a message has just ended: the client may stop here. */
 bool inspection_is_between(const struct inspection *i);

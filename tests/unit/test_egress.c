@@ -177,7 +177,7 @@ static enum inspection_result look(uint16_t port, const void *bytes, size_t leng
 {
         struct inspection i;
         inspection_begin(&i, "example.com", port, false);
-        enum inspection_result result = inspection_look(&i, bytes, length, ret);
+        enum inspection_result result = inspection_look(&i, bytes, length, false, ret);
         inspection_done(&i);
         text_done(&ret->instead);
         return result;
@@ -244,7 +244,10 @@ static void test_http_must_name_the_host_and_other_things_need_a_port_of_their_o
                 { "SSH-2.0-OpenSSH_9.2\r\n", 22, INSPECTION_ALL, REASON_NONE },
                 { "PING\r\n", 6379, INSPECTION_ALL, REASON_NONE },
                 { "\x01\x02", 5432, INSPECTION_ALL, REASON_NONE },
-                { "USER me", 21, INSPECTION_MORE, REASON_NONE },
+                { "USER me", 21, INSPECTION_PASS, REASON_NONE },
+                { "GET / HTTP/1.1\r\nHost: evil.org\r\n", 8080, INSPECTION_PASS, REASON_NONE }, /* its end will not */
+                { "GET / HTTP/1.1\nHost: evil.org\n\n", 8080, INSPECTION_REFUSE, REASON_BAD_HTTP },
+                { "GET / HTTP/1.1\r\nHost: evil.org\n", 8080, INSPECTION_REFUSE, REASON_BAD_HTTP },
                 { "GET / HTTP/1.1\r\nHost: exam", 80, INSPECTION_MORE, REASON_NONE },
         };
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -256,16 +259,16 @@ static void test_http_must_name_the_host_and_other_things_need_a_port_of_their_o
 }
 
 /* Everything that a program sends, in one piece or byte by byte: what came through of it. */
-static enum egress_reason relay(const char *bytes, size_t piece, struct text *ret)
+static enum egress_reason relay(uint16_t port, const char *bytes, size_t piece, struct text *ret)
 {
         struct inspection i;
         struct inspected found = { 0 };
         size_t at = 0, shown = 0, length = strlen(bytes);
-        inspection_begin(&i, "example.com", 80, false);
+        inspection_begin(&i, "example.com", port, false);
         while (at < length) {
                 if (shown <= at)
                         shown = at + piece < length ? at + piece : length;
-                enum inspection_result result = inspection_look(&i, (const uint8_t *)bytes + at, shown - at, &found);
+                enum inspection_result result = inspection_look(&i, (const uint8_t *)bytes + at, shown - at, false, &found);
                 if (result == INSPECTION_REFUSE)
                         break;
                 if (result == INSPECTION_MORE) {
@@ -274,6 +277,8 @@ static enum egress_reason relay(const char *bytes, size_t piece, struct text *re
                         shown += piece < length - shown ? piece : length - shown;
                         continue;
                 }
+                if (result == INSPECTION_ALL)
+                        found.bytes = length - at;
                 text_add_bytes(ret, result == INSPECTION_TAKE ? found.instead.data : bytes + at,
                                result == INSPECTION_TAKE ? found.instead.length : found.bytes);
                 text_done(&found.instead);
@@ -307,9 +312,39 @@ static void test_every_request_of_a_connection_is_looked_at(void **state)
                         CLEANUP_TEXT struct text all = { 0 }, out = { 0 };
                         text_add(&all, rows[i].good);
                         text_add(&all, rows[i].bad);
-                        enum egress_reason reason = relay(all.data, pieces[j], &out);
+                        enum egress_reason reason = relay(80, all.data, pieces[j], &out);
                         assert_int_equal(reason, *rows[i].bad ? REASON_OTHER_HOST : REASON_NONE);
                         assert_string_equal(out.data, rows[i].good);
+                }
+        }
+}
+
+static void test_on_any_port_no_head_for_another_host_gets_to_its_end(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *bytes;
+                enum egress_reason reason;
+        } rows[] = {
+                { "GET / HTTP/1.1\r\nHost: example.com:8080\r\n\r\n", REASON_NONE },
+                { "GET / HTTP/1.1\r\nHost: evil.org:8080\r\n\r\n", REASON_OTHER_HOST },
+                { "\r\n\r\nGET / HTTP/1.1\r\nHost: evil.org:8080\r\n\r\n", REASON_OTHER_HOST },
+                { "GET / HTTP/1.1\nHost: evil.org:8080\n\n", REASON_BAD_HTTP },
+                { "get / http/1.1\r\nHost: evil.org:8080\r\n\r\n", REASON_BAD_HTTP },
+                { "GET / HTTP/1.1\r\nHost: example.com:8080\r\n\r\nGET / HTTP/1.1\r\nHost: evil.org:8080\r\n\r\n", REASON_OTHER_HOST },
+                { "hello\r\nGET / HTTP/1.1\r\nHost: evil.org:8080\r\n\r\n", REASON_NONE }, /* that is no request */
+        };
+        static const size_t pieces[] = { 1, 2, 7, 4096 };
+        for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+                for (size_t j = 0; j < ARRAY_SIZE(pieces); j++) {
+                        CLEANUP_TEXT struct text out = { 0 };
+                        enum egress_reason reason = relay(8080, rows[i].bytes, pieces[j], &out);
+                        if (reason != rows[i].reason)
+                                fail_msg("%s in %zu: %d", rows[i].bytes, pieces[j], reason);
+                        if (reason != REASON_NONE && out.length >= strlen(rows[i].bytes))
+                                fail_msg("%s has passed", rows[i].bytes);
+                        if (reason == REASON_NONE)
+                                assert_string_equal(out.data, rows[i].bytes);
                 }
         }
 }
@@ -330,12 +365,12 @@ static void test_after_an_upgrade_only_the_answer_says_what_is_spoken(void **sta
                 struct inspection x;
                 struct inspected found;
                 inspection_begin(&x, "example.com", 80, false);
-                assert_int_equal(inspection_look(&x, (const uint8_t *)request, strlen(request), &found), INSPECTION_TAKE);
+                assert_int_equal(inspection_look(&x, (const uint8_t *)request, strlen(request), false, &found), INSPECTION_TAKE);
                 text_done(&found.instead);
-                assert_int_equal(inspection_look(&x, (const uint8_t *)OTHER, strlen(OTHER), &found), INSPECTION_WAIT);
+                assert_int_equal(inspection_look(&x, (const uint8_t *)OTHER, strlen(OTHER), false, &found), INSPECTION_WAIT);
                 assert_false(inspection_answer(&x, (const uint8_t *)"HTTP/1.1 1", 10));
                 assert_true(inspection_answer(&x, (const uint8_t *)rows[i].answer, strlen(rows[i].answer)));
-                assert_int_equal(inspection_look(&x, (const uint8_t *)OTHER, strlen(OTHER), &found), rows[i].next);
+                assert_int_equal(inspection_look(&x, (const uint8_t *)OTHER, strlen(OTHER), false, &found), rows[i].next);
                 text_done(&found.instead);
                 inspection_done(&x);
         }
@@ -352,6 +387,7 @@ int main(void)
                 cmocka_unit_test(test_tls_must_name_the_host),
                 cmocka_unit_test(test_http_must_name_the_host_and_other_things_need_a_port_of_their_own),
                 cmocka_unit_test(test_every_request_of_a_connection_is_looked_at),
+                cmocka_unit_test(test_on_any_port_no_head_for_another_host_gets_to_its_end),
                 cmocka_unit_test(test_after_an_upgrade_only_the_answer_says_what_is_spoken),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
