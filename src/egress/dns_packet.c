@@ -73,8 +73,8 @@ static uint8_t take_u8(struct reader *r)
 
 static uint16_t take_u16(struct reader *r)
 {
-        const uint8_t *b = take(r, 2);
-        return b ? (uint16_t)(b[0] << 8 | b[1]) : 0;
+        unsigned high = take_u8(r);
+        return (uint16_t)(high << 8 | take_u8(r));
 }
 
 /* The name of the question, with its labels one by one; false when it is malformed. */

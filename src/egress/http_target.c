@@ -113,7 +113,7 @@ static bool is_left_out(const struct http_request *r, const char *name)
         return false;
 }
 
-void http_write_origin(const struct http_request *r, struct text *out)
+void http_write_origin(const struct http_request *r, bool last, struct text *out)
 {
         size_t length = 0;
         const char *authority = NULL, *path = r->target, *before = "";
@@ -127,9 +127,9 @@ void http_write_origin(const struct http_request *r, struct text *out)
         if (authority && !http_header(r, "Host"))
                 text_format(out, "Host: %.*s\r\n", (int)length, authority);
         for (size_t i = 0; i < r->header_count; i++)
-                if (!is_left_out(r, r->headers[i].name))
+                if (!is_left_out(r, r->headers[i].name) && !(last && strcasecmp(r->headers[i].name, "Connection") == 0))
                         text_format(out, "%s: %s\r\n", r->headers[i].name, r->headers[i].value);
-        text_add(out, "\r\n");
+        text_add(out, last ? "Connection: close\r\n\r\n" : "\r\n");
 }
 
 int http_response_status(const char *bytes, size_t length)

@@ -35,9 +35,10 @@ bool http_offers_other(const struct http_request *r);
 
 /*
  * The head as a proxy sends it to the server: the target in origin form, with a Host, without what is between the
- * client and the proxy. The body follows as it came.
+ * client and the proxy. The body follows as it came. With `last` the server closes the connection afterwards, so that the client
+ * comes anew with a request for another host.
  */
-void http_write_origin(const struct http_request *r, struct text *out);
+void http_write_origin(const struct http_request *r, bool last, struct text *out);
 
 /*
  * The status with which an answer begins; 0 when more has to come, -EBADMSG when it is no answer of HTTP/1. Behind one

@@ -80,7 +80,7 @@ static enum inspection_result judge_head(struct inspection *i, struct inspected 
         if (to.is_address || strcmp(to.host, i->host) != 0 || to.port != i->port)
                 return refuse(ret, REASON_OTHER_HOST, to.host);
         if (i->proxied || http_offers_other(&i->request))
-                http_write_origin(&i->request, &ret->instead);
+                http_write_origin(&i->request, i->proxied, &ret->instead);
         else
                 text_add_bytes(&ret->instead, i->request.original.data, i->request.original.length);
         return INSPECTION_TAKE;

@@ -18,7 +18,6 @@ struct resolving;
 
 /* Reads the machine's files: to be called while that can be done. NULL with an error. */
 struct resolver *resolver_new(struct event_base *base, struct error *e);
-void resolver_free(struct resolver *r);
 
 /*
  * What came of it: REASON_NONE with addresses to dial, one family and the other in turn; or REASON_UNKNOWN, or REASON_PRIVATE or

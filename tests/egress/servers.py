@@ -39,7 +39,7 @@ class Visit:
     sni: str | None = None  # TLS: the name in the ClientHello
     alpn: str | None = None
     requests: list = dataclasses.field(default_factory=list)
-    received: bytes = b''   # by what is no HTTP server
+    received: bytearray = dataclasses.field(default_factory=bytearray)      # by what is no HTTP server
     ended: str = ''         # "closed" or "reset" by the client, where a handler waits for it
 
 

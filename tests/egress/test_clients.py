@@ -8,6 +8,7 @@ import dataclasses
 import glob
 import re
 import shutil
+from collections.abc import Callable
 
 import pytest
 
@@ -24,13 +25,12 @@ NPM = ('npm install --registry https://{name}/npm/ --no-audit --no-fund --no-upd
        'thing >&2 && node -e "process.stdout.write(require(\'thing\'))"')
 PIP = ('PYTHONPATH=$(echo /usr/share/python-wheels/pip-*.whl) /usr/bin/python3 -m pip download --quiet '
        '--disable-pip-version-check --no-deps --retries 1 --no-cache-dir --index-url https://{name}/simple/ thing >&2 '
-       '&& '
-       'PYTHONPATH=thing-1.0.0-py3-none-any.whl /usr/bin/python3 -c "import sys, thing; sys.stdout.write(thing.TEXT)"')
+       '&& PYTHONPATH=thing-1.0.0-py3-none-any.whl /usr/bin/python3 -c "import thing; print(thing.TEXT, end=\'\')"')
 URLLIB = ('/usr/bin/python3 -c "import sys, urllib.request; '
           "sys.stdout.write(urllib.request.urlopen('https://{name}/').read().decode())\"")
 
-# The records of an answer, on the output; all of it beside.
-ANSWERS = 'tee /dev/stderr | grep -v "^;" | grep -v SOA | grep .'
+# Remarks, and then the records of the answer.
+DIG, REMARKS = 'dig +tries=1 +noall +comments +answer', r'(;.*\n|\n)*'
 # An address of a site, and one out of those that a name has inside a box.
 REAL4, REAL6 = r'93\.184\.216\.\d+', r'2606:2800:220::\d+'
 FAKE4, FAKE6 = r'198\.1[89]\.\d+\.\d+', r'fd72:696e:6777:616c:[0-9a-f:]+'
@@ -52,13 +52,6 @@ class Client:
     inside: str = ''
     port: str = ''
     needs: tuple = ()
-
-    def fill(self, text, internet, programs, name):
-        places = {'name': name, 'ca': internet.authority.file, 'key': internet.ssh.client_key,
-                  'known_hosts': internet.ssh.known_hosts, 'programs': programs}
-        for key, value in places.items():
-            text = text.replace(f'{{{key}}}', str(value))
-        return text
 
 
 HTTP, HTTPS = '{name} over http\n', '{name} over https\n'
@@ -90,10 +83,10 @@ CLIENTS = [
     Client('go', '{programs}/fetch-go https://{name}/', HTTPS, 1, 'lookup {name} on .*: no such host', needs=('go',)),
     Client('nc', f'{REQUEST} | nc {{name}} 80', rf'HTTP/1\.1 200 OK\n(.+\n)+\n{HTTP}', 1,
            f'nc: getaddrinfo for host "{{name}}" port 80: {NOT_KNOWN}'),
-    Client('dig-a', f'dig +tries=1 {{name}} | {ANSWERS}', rf'{{name}}\.\t+\d+\tIN\tA\t{REAL4}\n', 1,
-           'status: NXDOMAIN', rf'{{name}}\.\t+\d+\tIN\tA\t{FAKE4}\n'),
-    Client('dig-aaaa-tcp', f'dig +tcp {{name}} AAAA | {ANSWERS}', rf'{{name}}\.\t+\d+\tIN\tAAAA\t{REAL6}\n', 1,
-           'status: NXDOMAIN', rf'{{name}}\.\t+\d+\tIN\tAAAA\t{FAKE6}\n'),
+    Client('dig-a', f'{DIG} {{name}}', rf'{REMARKS}{{name}}\.\t+\d+\tIN\tA\t{REAL4}\n\n', 0, 'status: NXDOMAIN',
+           rf'{REMARKS}{{name}}\.\t+\d+\tIN\tA\t{FAKE4}\n\n'),
+    Client('dig-aaaa-tcp', f'{DIG} +tcp {{name}} AAAA', rf'{REMARKS}{{name}}\.\t+\d+\tIN\tAAAA\t{REAL6}\n\n', 0,
+           'status: NXDOMAIN', rf'{REMARKS}{{name}}\.\t+\d+\tIN\tAAAA\t{FAKE6}\n\n'),
     Client('getent', 'getent ahostsv4 {name}', rf'({REAL4} +[A-Z]+ .*\n){{3}}', 2, '', rf'({FAKE4} +[A-Z]+ .*\n){{3}}'),
     Client('busybox-wget', 'busybox wget -q -O- http://{name}/', HTTP, 1, "bad address '{name}'"),
     Client('busybox-nslookup', 'busybox nslookup {name}', rf'(.*\n)*Address: {REAL4}\n(.*\n)*', 1,
@@ -110,44 +103,59 @@ def machine_has_it(client):
             pytest.skip(f'this machine has no {need}')
 
 
-@pytest.fixture
-def use(internet, programs, outside, boxed, client):
-    """Runs the client for a name: use(name) outside, use(name, level) in a box that may reach GOOD."""
-    def start(name, level=None):
-        command = 'sh', '-c', client.fill(client.line, internet, programs, name)
-        if not level:
-            return outside(*command)
-        return boxed(*command, domains=[f'{GOOD}{client.port}'], level=level)
+@dataclasses.dataclass
+class Trial:
+    """A client in the hand of a test."""
+    client: Client
+    places: dict
+    outside: Callable
+    boxed: Callable
 
-    def check_reached(result, name, says):
-        expected = client.fill(says, internet, programs, name)
+    def fill(self, text, name):
+        for key, value in {**self.places, 'name': name}.items():
+            text = text.replace(f'{{{key}}}', str(value))
+        return text
+
+    def run(self, name, level=None):
+        """Outside, or at a level in a box that may reach GOOD."""
+        command = 'sh', '-c', self.fill(self.client.line, name)
+        if not level:
+            return self.outside(*command)
+        return self.boxed(*command, domains=[f'{GOOD}{self.client.port}'], level=level)
+
+    def check_reached(self, result, name, says):
+        expected = self.fill(says, name)
         assert result.returncode == 0, result.said
         assert re.fullmatch(expected, result.stdout), f'expected {expected!r}: {result.said}'
+        assert result.seconds < PATIENCE
 
-    def check_refused(result, name):
-        expected = client.fill(client.refusal, internet, programs, name)
-        assert result.returncode == client.status, result.said
+    def check_refused(self, result, name):
+        expected = self.fill(self.client.refusal, name)
+        assert result.returncode == self.client.status, result.said
         assert re.search(expected, result.said), f'expected {expected!r}: {result.said}'
         assert f'{name} over' not in result.said and CONTENT not in result.said
         assert result.seconds < PATIENCE
-    start.check_reached, start.check_refused = check_reached, check_refused
-    return start
+
+
+@pytest.fixture
+def trial(internet, programs, outside, boxed, client):
+    places = {'ca': internet.authority.file, 'key': internet.ssh.client_key, 'known_hosts': internet.ssh.known_hosts,
+              'programs': programs}
+    return Trial(client, places, outside, boxed)
 
 
 @each_client
-def test_client_works_outside(use, client, workspace):
+def test_client_works_outside(trial, client, workspace):
     for name in (GOOD, OTHER):
-        use.check_reached(use(name), name, client.says)
+        trial.check_reached(trial.run(name), name, client.says)
         shutil.rmtree(workspace / 'thing', ignore_errors=True)
-    use.check_refused(use(MISSING), MISSING)
+    trial.check_refused(trial.run(MISSING), MISSING)
 
 
 @each_client
 @each_level
-def test_allowed_name_is_reached(use, internet, client, level):
-    result = use(GOOD, level)
-    use.check_reached(result, GOOD, client.inside or client.says)
-    assert result.seconds < PATIENCE
+def test_allowed_name_is_reached(trial, internet, client, level):
+    trial.check_reached(trial.run(GOOD, level), GOOD, client.inside or client.says)
     seen = [visit for visit in internet.visits if visit.server != 'resolver']
     assert all(visit.server == GOOD for visit in seen), seen
     assert {visit.sni for visit in seen if visit.port == 443} <= {GOOD}
@@ -157,8 +165,10 @@ def test_allowed_name_is_reached(use, internet, client, level):
 
 @each_client
 @each_level
-def test_another_name_does_not_exist(use, internet, client, level):
-    use.check_refused(use(OTHER, level), OTHER)
+def test_another_name_does_not_exist(trial, internet, level):
+    result = trial.run(OTHER, level)
+    trial.check_refused(result, OTHER)
+    assert f'to allow it: --allow-domain {OTHER}\n' in result.stderr       # for the person
     internet.settle()
     assert internet.names.asked('other.example') == []      # not even the question left
     assert internet.visits == []

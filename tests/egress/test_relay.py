@@ -39,25 +39,37 @@ def test_much_goes_both_ways_at_once(talk, internet, level):
     assert result.returncode == 0, result.said
     sent, received = result.stdout.split()
     assert sent == received
+    internet.settle()
     visit, = internet.visits_to('echo.good.example')
     assert (len(visit.received), visit.ended) == (MUCH, 'closed')
 
 
 @each_level
-def test_server_ends_its_side_first(boxed, internet, level):
-    result = boxed('nc', '-N', 'half.good.example', '7001', domains=['half.good.example:7001'], level=level,
-                   input='late words')
-    assert (result.returncode, result.stdout) == (0, 'I have said all.\n'), result.stderr
-    internet.settle()
-    visit, = internet.visits_to('half.good.example')
-    assert (visit.received, visit.ended) == (b'late words', 'closed')
+@pytest.mark.parametrize('words', [b'\0binary', b'a line\n', b'word', b'HELO', b'\xe9' * 10000], ids=[
+    'binary', 'line', 'word', 'word-like-a-method', 'no-control-byte'])
+def test_first_bytes_are_not_waited_for_to_be_more(talk, level, words):
+    """On a port that is for anything, a server may be waiting for just these."""
+    result = talk('echo.good.example', 7, 'say', words.hex())
+    assert (result.returncode, result.stdout) == (0, f'{words.hex()}\n'), result.said
 
 
 @each_level
-def test_client_ends_its_side_first(boxed, level):
+@pytest.mark.parametrize('words', ['last words\n', 'last words', ''], ids=['line', 'word', 'nothing'])
+def test_server_ends_its_side_first(boxed, internet, level, words):
+    result = boxed('nc', '-N', 'half.good.example', '7001', domains=['half.good.example:7001'], level=level,
+                   input=words)
+    assert (result.returncode, result.stdout) == (0, 'I have said all.\n'), result.stderr
+    internet.settle()
+    visit, = internet.visits_to('half.good.example')
+    assert (visit.received, visit.ended) == (words.encode(), 'closed')
+
+
+@each_level
+@pytest.mark.parametrize('words', ['all words\n', 'all words', ''], ids=['line', 'word', 'nothing'])
+def test_client_ends_its_side_first(boxed, level, words):
     result = boxed('nc', '-N', 'half.good.example', '7002', domains=['half.good.example:7002'], level=level,
-                   input='all words')
-    assert (result.returncode, result.stdout) == (0, 'heard: all words'), result.stderr
+                   input=words)
+    assert (result.returncode, result.stdout) == (0, f'heard: {words}'), result.stderr
 
 
 @each_level
@@ -70,10 +82,10 @@ def test_reset_by_the_server_is_a_reset(boxed, level):
 @each_level
 def test_reset_by_the_client_is_a_reset(talk, internet, level):
     result = talk('echo.good.example', 7, 'reset')
-    assert (result.returncode, result.stdout) == (0, 'word\n'), result.said
+    assert (result.returncode, result.stdout) == (0, 'a line\n'), result.said
     internet.settle()
     visit, = internet.visits_to('echo.good.example')
-    assert (visit.received, visit.ended) == (b'word', 'reset')
+    assert (visit.received, visit.ended) == (b'a line\n', 'reset')
 
 
 @each_level
@@ -117,6 +129,6 @@ def test_addresses_that_are_dead_are_passed_over(boxed, internet, level, dead):
     alive = internet.names.zone['half.good.example'].addresses[0]
     internet.names.zone['some.good.example'] = Reply(*dead, alive)
     result = boxed('nc', '-N', 'some.good.example', '7002', domains=['some.good.example:7002'], level=level,
-                   input='words')
-    assert (result.returncode, result.stdout) == (0, 'heard: words'), result.said
+                   input='words\n')
+    assert (result.returncode, result.stdout) == (0, 'heard: words\n'), result.said
     assert result.seconds < 3

@@ -30,7 +30,7 @@ static void check_origin(const struct http_request *r, const struct destination 
         struct http_request again;
         struct destination same;
         size_t used;
-        http_write_origin(r, &written);
+        http_write_origin(r, false, &written);
         http_begin_relay(&again);
         PROMISE(http_take(&again, written.data, written.length, &used) == HTTP_HEAD_READY && used == written.length);
         PROMISE(*again.target == '/' || strcmp(again.target, "*") == 0);

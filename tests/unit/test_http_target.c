@@ -344,10 +344,16 @@ static void test_a_proxy_asks_the_server_in_its_form(void **state)
                 CLEANUP_TEXT struct text out = { 0 };
                 struct http_request r;
                 take(&r, rows[i].input);
-                http_write_origin(&r, &out);
+                http_write_origin(&r, false, &out);
                 assert_string_equal(out.data, rows[i].expected);
                 http_done(&r);
         }
+        CLEANUP_TEXT struct text last = { 0 };
+        struct http_request r;
+        take(&r, "GET http://here.example/ HTTP/1.1\r\nHost: here.example\r\nconnection: keep-alive\r\n\r\n");
+        http_write_origin(&r, true, &last);
+        assert_string_equal(last.data, "GET / HTTP/1.1\r\nHost: here.example\r\nConnection: close\r\n\r\n");
+        http_done(&r);
 }
 
 static void test_the_status_of_an_answer(void **state)

@@ -1,0 +1,47 @@
+/* /etc/hosts; see hosts_file.h. */
+#include "egress/hosts_file.h"
+
+#include <arpa/inet.h>
+#include <string.h>
+#include <strings.h>
+
+static bool read_address(const char *text, union address *ret)
+{
+        *ret = (union address){ 0 };
+        ret->any.sa_family = strchr(text, ':') ? AF_INET6 : AF_INET;
+        return inet_pton(ret->any.sa_family, text, ret->any.sa_family == AF_INET ? (void *)&ret->v4.sin_addr : &ret->v6.sin6_addr) == 1;
+}
+
+static void read_line(struct hosts_file *f, struct arena *a, char *line)
+{
+        static const char space[] = " \t\r";
+        char *rest = NULL;
+        union address address;
+        line[strcspn(line, "#")] = '\0';
+        const char *word = strtok_r(line, space, &rest);
+        if (!word || !read_address(word, &address))
+                return;
+        while ((word = strtok_r(NULL, space, &rest))) {
+                struct hosts_line *slot = arena_array_add(a, &f->list, &f->count, sizeof *slot);
+                if (!slot)
+                        return;
+                *slot = (struct hosts_line){ word, address };
+        }
+}
+
+void hosts_file_read(struct hosts_file *ret, struct arena *a, const char *text)
+{
+        char *copy = arena_string(a, text), *rest = NULL;
+        *ret = (struct hosts_file){ 0 };
+        for (char *line = copy ? strtok_r(copy, "\n", &rest) : NULL; line; line = strtok_r(NULL, "\n", &rest))
+                read_line(ret, a, line);
+}
+
+size_t hosts_file_find(const struct hosts_file *f, const char *name, union address *ret, size_t most)
+{
+        size_t count = 0;
+        for (size_t i = 0; i < f->count && count < most; i++)
+                if (strcasecmp(f->list[i].name, name) == 0)
+                        ret[count++] = f->list[i].address;
+        return count;
+}
