@@ -202,6 +202,14 @@ static void take_message(struct attendance *a)
                 trail_started(a->trail, a->report);
 }
 
+static void take_egress(struct attendance *a)
+{
+        size_t said = a->report->note_count;
+        egress_hear(a->egress);
+        for (; !a->quiet && said < a->report->note_count; said++)
+                front_complain("run", "%s", a->report->notes[said]);
+}
+
 /* --- the whole --- */
 
 /* First a request to end, then, after a moment, the end. */
@@ -235,7 +243,7 @@ static void wait_for_events(struct attendance *a)
         if (events[SIGNALS].revents)
                 take_signals(a);
         if (events[EGRESS].revents)
-                egress_hear(a->egress);
+                take_egress(a);
         if (events[CONTROL].revents)
                 take_message(a);
 }
