@@ -87,7 +87,8 @@ static void begin(struct dialling *d, size_t which)
         const union address *to = &d->addresses[which];
         struct attempt *a = &d->attempts[which];
         const int on = 1;
-        *a = (struct attempt){ .d = d, .fd = TAKE_FD(d->made) };
+        *a = (struct attempt){ .d = d, .fd = d->made };
+        d->made = -1;
         if (a->fd < 0)
                 a->fd = socket(to->any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
         if (a->fd >= 0) {

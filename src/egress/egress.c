@@ -89,7 +89,7 @@ static void on_entrance(evutil_socket_t listener, short what, void *data)
                 return;
         }
         for (int i = 0; i < ACCEPT_AT_ONCE && !g->full; i++) {
-                int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+                int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK); // cppcheck-suppress nullPointer
                 if (fd < 0)
                         return;
                 if (l->entrance == EGRESS_DNS_STREAM)
@@ -217,7 +217,7 @@ static void say_nothing(int severity, const char *message)
 static int prepare(struct egress *g, struct plan **plan, struct error *e)
 {
         int r = read_plan(plan, e);
-        if (r < 0)
+        if (r < 0 || !*plan)
                 return r;
         g->plan = *plan;
         raise_descriptors();

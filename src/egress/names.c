@@ -77,7 +77,7 @@ int names_number(struct names *n, const char *name)
 
 void names_v4(size_t number, uint8_t ret[4])
 {
-        uint32_t address = htonl((uint32_t)(EGRESS_V4_FIRST + OWN_ADDRESSES + number));
+        uint32_t address = htonl((uint32_t)EGRESS_V4_FIRST + OWN_ADDRESSES + (uint32_t)number);
         memcpy(ret, &address, sizeof address);
 }
 

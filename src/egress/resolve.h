@@ -29,7 +29,7 @@ typedef void resolve_done(void *data, enum egress_reason reason, const union add
  * Looks a canonical name up, once, and calls back, at the earliest when this has returned. With `any` every address is good. NULL:
  * no memory, and nobody will be called.
  */
-struct resolving *resolve_start(struct resolver *r, const char *name, uint16_t port, bool any, resolve_done *done, void *data);
+struct resolving *resolve_start(struct resolver *x, const char *name, uint16_t port, bool any, resolve_done *done, void *data);
 
 /* Nobody waits for it any more. */
 void resolve_stop(struct resolving *r);

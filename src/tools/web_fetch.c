@@ -1,7 +1,7 @@
 /*
  * WebFetch: a page as an agent reads it.
  *
- * A box has no network yet, so the tool checks what it was asked for and refuses. What it will do with a server's
+ * It does not fetch yet: it checks what it was asked for and refuses. What it will do with a server's
  * answer is here already. Which URLs may be fetched at all is decided outside of the box, by src/gate/url.c.
  *
  * What an attacker controls: the answer, its header included. It is bounded before it comes here, and what is shown is
@@ -140,9 +140,8 @@ static void run(struct toolbox *box, const json_t *arguments, struct tool_answer
         if (!has_format(arguments))
                 tool_fail(answer, "the parameter format of WebFetch must be text, html or raw");
         else
-                tool_fail(answer, "WebFetch needs the network, which this box does not have: fetching comes with a later "
-                                  "version of ringwall. Until then, ask for the page to be saved in the workspace, and "
-                                  "Read it");
+                tool_fail(answer, "WebFetch comes with a later version of ringwall. Until then, use curl in Bash for a host that the "
+                                  "policy allows, or ask for the page to be saved in the workspace, and Read it");
 }
 
 static const struct tool_field parameters[] = {

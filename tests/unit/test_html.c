@@ -460,8 +460,8 @@ static void test_web_fetch_refuses_until_there_is_a_network(void **state)
         static const struct {
                 const char *arguments, *part;
         } rows[] = {
-                { "{\"url\": \"https://example.com/\"}", "WebFetch needs the network, which this box does not have: " },
-                { "{\"url\": \"https://example.com/\", \"format\": \"raw\", \"timeout\": 120}", "WebFetch needs the network" },
+                { "{\"url\": \"https://example.com/\"}", "WebFetch comes with a later version of ringwall. " },
+                { "{\"url\": \"https://example.com/\", \"format\": \"raw\", \"timeout\": 120}", "WebFetch comes with a later version" },
                 { "{\"url\": \"https://example.com/\", \"format\": \"pdf\"}",
                   "the parameter format of WebFetch must be text, html or raw" },
                 { "{\"url\": \"https://example.com/\", \"timeout\": 121}", "must be from 1 to 120" },
