@@ -343,6 +343,8 @@ static void reach(struct connection *c)
         bool any = hosts_find(&g->plan->private_hosts, c->host, c->port) != NULL;
         inspection_begin(&c->inspection, c->host, c->port, c->proxied);
         c->stage = STAGE_REACHING;
+        if (c->port != 80 && c->port != 443) /* where a server may speak first, and for as long as it likes */
+                (void)event_del(c->timer);
         c->resolving = resolve_start(g->resolver, c->host, c->port, any, on_resolved, c);
         if (!c->resolving)
                 break_off(c);
@@ -475,7 +477,7 @@ static void carry(struct connection *c)
                 up = flow_move(&c->up, pipes);
         } while (up == FLOW_SPENT && !c->looking && !c->waiting);
         down = flow_move(&c->down, pipes);
-        if (up == FLOW_BROKEN || down == FLOW_BROKEN) {
+        if (up == FLOW_BROKEN || down == FLOW_BROKEN || (down == FLOW_DONE && c->waiting)) { /* no answer will come */
                 break_off(c);
                 return;
         }

@@ -140,11 +140,12 @@ static int publish(struct egress *g, int family, uint16_t port, struct error *e)
 
 static int publish_all(struct egress *g, struct error *e)
 {
+        const struct ports *ports = &g->plan->published;
         int r = 0;
-        for (size_t i = 0; r == 0 && i < g->plan->published.count; i++) {
-                r = publish(g, AF_INET, g->plan->published.list[i].port, e);
+        for (size_t i = 0; ports->list && r == 0 && i < ports->count; i++) {
+                r = publish(g, AF_INET, ports->list[i].port, e);
                 if (r == 0)
-                        r = publish(g, AF_INET6, g->plan->published.list[i].port, e);
+                        r = publish(g, AF_INET6, ports->list[i].port, e);
         }
         return r;
 }
