@@ -21,7 +21,6 @@
 #include <errno.h>
 #include <linux/netfilter_ipv4.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,6 +68,7 @@ struct connection {
         struct inspection inspection;
         int first;     /* the byte with which the program began; -1: not yet */
         size_t seen;   /* bytes that were not enough */
+        int least;     /* bytes that wake it */
         bool looking;  /* it waits for more bytes to look at */
         bool waiting;  /* for the server's answer */
         struct socks *socks;
@@ -378,11 +378,17 @@ static void reach_loopback(struct connection *c)
 
 /* --- carrying --- */
 
+static void wake_at(struct connection *c, int least)
+{
+        if (c->least != least)
+                (void)setsockopt(c->client, SOL_SOCKET, SO_RCVLOWAT, &least, sizeof least);
+        c->least = least;
+}
+
 /* Waits until more than this has come, without being woken for what is there already. */
 static void wait_for_more(struct connection *c, size_t seen)
 {
-        const int least = seen < INT32_MAX ? (int)seen + 1 : INT32_MAX;
-        (void)setsockopt(c->client, SOL_SOCKET, SO_RCVLOWAT, &least, sizeof least);
+        wake_at(c, seen < INT32_MAX ? (int)seen + 1 : INT32_MAX);
         c->seen = seen;
         c->looking = true;
 }
@@ -485,10 +491,8 @@ static void carry(struct connection *c)
                 finish(c);
                 return;
         }
-        if (up == FLOW_READ) {
-                const int one = 1;
-                (void)setsockopt(c->client, SOL_SOCKET, SO_RCVLOWAT, &one, sizeof one);
-        }
+        if (up == FLOW_READ)
+                wake_at(c, 1);
         want(c->client_read, up == FLOW_READ || (up == FLOW_SPENT && c->looking));
         want(c->server_write, up == FLOW_WRITE);
         want(c->server_read, down == FLOW_READ);
@@ -644,14 +648,13 @@ static void find_host(struct connection *c)
 
 void connection_begin(struct egress *g, int fd, enum egress_entrance entrance, uint16_t port)
 {
-        const int on = 1;
         struct connection *c = calloc(1, sizeof *c);
         if (!c) {
                 (void)close(fd);
                 return;
         }
         *c = (struct connection){ .egress = g, .entrance = entrance, .stage = STAGE_ASKED, .rule = -1, .port = port, .client = fd, .server = -1, .first = -1,
-                                  .next = g->connections, .link = &g->connections };
+                                  .least = 1, .next = g->connections, .link = &g->connections };
         if (c->next)
                 c->next->link = &c->next;
         g->connections = c;
@@ -662,7 +665,6 @@ void connection_begin(struct egress *g, int fd, enum egress_entrance entrance, u
         flow_begin(&c->up, fd, -1);
         flow_begin(&c->down, -1, fd);
         c->down.allowance = FLOW_ALL;
-        (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
         c->client_read = event_new(g->base, fd, EV_READ | EV_PERSIST, on_event, c);
         c->client_write = event_new(g->base, fd, EV_WRITE | EV_PERSIST, on_event, c);
         c->timer = evtimer_new(g->base, on_timer, c);

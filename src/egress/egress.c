@@ -17,6 +17,7 @@
 #include <errno.h>
 #include <event2/util.h>
 #include <fcntl.h>
+#include <netinet/tcp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -104,7 +105,9 @@ static int add_entrance(struct egress *g, enum egress_entrance entrance, uint16_
         if (g->listener_count == EGRESS_LISTENERS)
                 return error_set(e, E2BIG, stage, "too many entrances");
         struct listening *l = &g->listening[g->listener_count];
+        const int on = 1;
         *l = (struct listening){ g, entrance, port };
+        (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on); /* its connections have it too */
         struct event *listener = event_new(g->base, fd, EV_READ | EV_PERSIST, on_entrance, l);
         if (!listener || event_add(listener, NULL) < 0)
                 return error_errno(e, ENOMEM, stage, "no memory");
@@ -214,6 +217,21 @@ static void say_nothing(int severity, const char *message)
         (void)message;
 }
 
+/*
+ * Changes of what is waited for are made when the loop waits, so many take each other back before. That is right only because
+ * nobody else has the sockets that are closed here: a copy would go on waking us.
+ */
+static struct event_base *make_base(void)
+{
+        struct event_config *config = event_config_new();
+        struct event_base *base = NULL;
+        if (config && event_config_set_flag(config, EVENT_BASE_FLAG_EPOLL_USE_CHANGELIST) == 0)
+                base = event_base_new_with_config(config);
+        if (config)
+                event_config_free(config);
+        return base;
+}
+
 /* Everything that needs a file, and then never again one. */
 static int prepare(struct egress *g, struct plan **plan, struct error *e)
 {
@@ -224,7 +242,7 @@ static int prepare(struct egress *g, struct plan **plan, struct error *e)
         raise_descriptors();
         event_set_log_callback(say_nothing);
         (void)signal(SIGPIPE, SIG_IGN); /* splice to a socket that is gone */
-        g->base = evutil_secure_rng_init() == 0 ? event_base_new() : NULL;
+        g->base = evutil_secure_rng_init() == 0 ? make_base() : NULL;
         if (!g->base)
                 return error_errno(e, ENOMEM, stage, "cannot begin");
         g->resolver = resolver_new(g->base, e);

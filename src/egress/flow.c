@@ -2,7 +2,8 @@
  * Passing bytes on; see flow.h.
  *
  * splice(2) moves pages from a socket into a pipe and from there into another socket. A pipe is needed only while bytes are in
- * it, so connections that do nothing have none, and two or three serve most boxes.
+ * it, so connections that do nothing have none, and two or three serve most boxes. Only the first few are large, because all
+ * pipes of a user together have a limit, and whoever is beyond it gets tiny ones.
  *
  * What the peers control: when bytes come, and whether they are taken. What is not taken stays in one pipe, and then in the
  * kernel's buffers, until the sender has to wait.
@@ -17,7 +18,7 @@
 
 #include "base/fd.h"
 
-enum { PIPE_BYTES = 256 << 10, IDLE_PIPES = 16, TURN_BYTES = 4 << 20 };
+enum { PIPE_BYTES = 1 << 20, LARGE_PIPES = 8, IDLE_PIPES = 16, TURN_BYTES = 4 << 20, FEW_BYTES = 16 << 10 };
 
 void pipes_done(struct pipes *p)
 {
@@ -40,8 +41,17 @@ static int take_pipe(struct pipes *p, int ret[2])
         }
         if (pipe2(ret, O_CLOEXEC | O_NONBLOCK) < 0)
                 return -errno;
-        (void)fcntl(ret[0], F_SETPIPE_SZ, PIPE_BYTES); /* it is less where a user has many already */
+        if (p->large < LARGE_PIPES && fcntl(ret[0], F_SETPIPE_SZ, PIPE_BYTES) == PIPE_BYTES)
+                p->large++;
         return 0;
+}
+
+static void close_pipe(struct pipes *p, int pipe[2])
+{
+        if (pipe[0] >= 0 && fcntl(pipe[0], F_GETPIPE_SZ) == PIPE_BYTES)
+                p->large--;
+        fd_close(&pipe[0]);
+        fd_close(&pipe[1]);
 }
 
 static void give_back(struct pipes *p, int pipe[2])
@@ -51,11 +61,10 @@ static void give_back(struct pipes *p, int pipe[2])
         if (p->idle && p->count < IDLE_PIPES) {
                 p->idle[p->count][0] = pipe[0];
                 p->idle[p->count++][1] = pipe[1];
+                pipe[0] = pipe[1] = -1;
         } else {
-                (void)close(pipe[0]);
-                (void)close(pipe[1]);
+                close_pipe(p, pipe);
         }
-        pipe[0] = pipe[1] = -1;
 }
 
 void flow_begin(struct flow *f, int from, int to)
@@ -67,8 +76,7 @@ void flow_end(struct flow *f, struct pipes *pipes)
 {
         if (f->pipe[0] >= 0 && !f->held)
                 give_back(pipes, f->pipe);
-        fd_close(&f->pipe[0]);
-        fd_close(&f->pipe[1]);
+        close_pipe(pipes, f->pipe);
         text_done(&f->ahead);
 }
 
@@ -110,6 +118,7 @@ static int empty(struct flow *f, struct pipes *pipes)
 
 enum flow_result flow_move(struct flow *f, struct pipes *pipes)
 {
+        bool likely = true; /* that there is more */
         for (size_t moved = 0; moved < TURN_BYTES;) {
                 int stuck = empty(f, pipes);
                 if (!stuck)
@@ -124,6 +133,8 @@ enum flow_result flow_move(struct flow *f, struct pipes *pipes)
                 }
                 if (f->allowance == 0)
                         return FLOW_SPENT;
+                if (!likely)
+                        return FLOW_READ;
                 if (take_pipe(pipes, f->pipe) < 0)
                         return FLOW_BROKEN;
                 size_t most = f->allowance > 0 && f->allowance < PIPE_BYTES ? (size_t)f->allowance : PIPE_BYTES;
@@ -140,6 +151,7 @@ enum flow_result flow_move(struct flow *f, struct pipes *pipes)
                 }
                 f->held = (size_t)n;
                 moved += (size_t)n;
+                likely = n >= FEW_BYTES;
                 if (f->allowance > 0)
                         f->allowance -= n;
         }

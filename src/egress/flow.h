@@ -15,6 +15,7 @@
 struct pipes {
         int (*idle)[2];
         size_t count;
+        size_t large; /* of all that there are */
 };
 
 void pipes_done(struct pipes *p);
