@@ -25,6 +25,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -35,7 +36,6 @@
 #include "egress/socks.h"
 
 enum {
-        CONNECTIONS_MOST = 1024,
         FIRST_SECONDS = 60,   /* until the program has said enough to be looked at */
         REFUSED_SECONDS = 2,  /* until it has read why it was refused */
         IP6_ORIGINAL_DST = 80, /* IP6T_SO_ORIGINAL_DST, whose header clashes with others */
@@ -284,6 +284,7 @@ static void on_reached(void *data, int fd, const union address *address)
 {
         struct connection *c = data;
         struct event_base *base = c->egress->base;
+        const int on = 1;
         c->dialling = NULL;
         c->address = *address;
         if (fd < 0) {
@@ -291,6 +292,7 @@ static void on_reached(void *data, int fd, const union address *address)
                 return;
         }
         c->server = c->up.to = c->down.from = fd;
+        (void)setsockopt(fd, SOL_SOCKET, SO_OOBINLINE, &on, sizeof on);
         c->server_read = event_new(base, fd, EV_READ | EV_PERSIST, on_event, c);
         c->server_write = event_new(base, fd, EV_WRITE | EV_PERSIST, on_event, c);
         if (!c->server_read || !c->server_write) {
@@ -399,6 +401,14 @@ static bool take(struct connection *c, size_t bytes)
         return recv(c->client, shown, bytes, MSG_DONTWAIT) == (ssize_t)bytes;
 }
 
+/* An urgent byte ends every look at what is there, while the kernel says that there is more. Nobody needs one in a head. */
+static bool is_stuck(const struct connection *c, ssize_t seen)
+{
+        int there = 0;
+        return ioctl(c->client, FIONREAD, &there) == 0 && there > seen &&
+               recv(c->client, shown, sizeof shown, MSG_PEEK | MSG_DONTWAIT) == seen;
+}
+
 /*
  * Looks at what the program has sent, unless something that was looked at is still on its way. False: the connection was
  * refused, and may be gone.
@@ -408,6 +418,10 @@ static bool look(struct connection *c)
         c->looking = false;
         while (c->up.allowance == 0 && !c->up.ahead.length && !c->up.ended && !c->waiting) {
                 struct inspected found;
+                if (inspection_awaits_answer(&c->inspection)) {
+                        c->waiting = true;
+                        break;
+                }
                 ssize_t n = recv(c->client, shown, sizeof shown, MSG_PEEK | MSG_DONTWAIT);
                 if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
                         wait_for_more(c, 0);
@@ -426,6 +440,10 @@ static bool look(struct connection *c)
                 bool ended = c->seen && (size_t)n == c->seen && has_left(c->client);
                 switch (inspection_look(&c->inspection, shown, (size_t)n, ended, &found)) {
                 case INSPECTION_MORE:
+                        if (is_stuck(c, n)) {
+                                break_off(c);
+                                return false;
+                        }
                         wait_for_more(c, (size_t)n);
                         return true;
                 case INSPECTION_PASS:
@@ -457,9 +475,16 @@ static bool look(struct connection *c)
 /* An answer decides whether what the program says next is one more request. */
 static void look_at_answer(struct connection *c)
 {
+        static const uint8_t none[] = { 0 };
         ssize_t n = recv(c->server, shown, sizeof shown, MSG_PEEK | MSG_DONTWAIT);
-        if (n > 0 && inspection_answer(&c->inspection, shown, (size_t)n))
-                c->waiting = false;
+        if (n < 0 && (errno == EAGAIN || errno == EINTR))
+                return;
+        if (n <= 0 || has_left(c->server))
+                c->waiting = !inspection_answer(&c->inspection, none, sizeof none); /* it will never be whole */
+        else
+                c->waiting = !inspection_answer(&c->inspection, shown, (size_t)n);
+        const int least = c->waiting ? (int)n + 1 : 1;
+        (void)setsockopt(c->server, SOL_SOCKET, SO_RCVLOWAT, &least, sizeof least);
 }
 
 static void want(struct event *event, bool wanted)
@@ -482,8 +507,8 @@ static void carry(struct connection *c)
                         return;
                 up = flow_move(&c->up, pipes);
         } while (up == FLOW_SPENT && !c->looking && !c->waiting);
-        down = flow_move(&c->down, pipes);
-        if (up == FLOW_BROKEN || down == FLOW_BROKEN || (down == FLOW_DONE && c->waiting)) { /* no answer will come */
+        down = c->waiting ? FLOW_READ : flow_move(&c->down, pipes); /* an answer is looked at before it passes */
+        if (up == FLOW_BROKEN || down == FLOW_BROKEN) {
                 break_off(c);
                 return;
         }
@@ -659,7 +684,7 @@ void connection_begin(struct egress *g, int fd, enum egress_entrance entrance, u
                 c->next->link = &c->next;
         g->connections = c;
         g->connection_count++;
-        g->full = g->connection_count == CONNECTIONS_MOST;
+        g->full = g->connection_count >= g->connections_most;
         for (size_t i = 0; g->full && i < g->listener_count; i++)
                 (void)event_del(g->listeners[i]);
         flow_begin(&c->up, fd, -1);

@@ -69,13 +69,18 @@ static int confine(struct error *e)
         return r;
 }
 
-static void raise_descriptors(void)
+/* As many as there may be; connections that would find none left wait outside, instead of failing in the middle. */
+static size_t raise_descriptors(void)
 {
+        enum { CONNECTIONS_MOST = 1024, EACH = 6, OTHERS = 96 }; /* two sockets and two pipes; entrances, DNS, pipes that are idle */
         struct rlimit limit;
-        if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-                limit.rlim_cur = limit.rlim_max;
-                (void)setrlimit(RLIMIT_NOFILE, &limit);
-        }
+        if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+                return 1;
+        limit.rlim_cur = limit.rlim_max;
+        (void)setrlimit(RLIMIT_NOFILE, &limit);
+        if (limit.rlim_cur >= OTHERS + EACH * CONNECTIONS_MOST)
+                return CONNECTIONS_MOST;
+        return limit.rlim_cur < OTHERS + EACH ? 1 : (size_t)(limit.rlim_cur - OTHERS) / EACH;
 }
 
 /* --- entrances --- */
@@ -107,7 +112,9 @@ static int add_entrance(struct egress *g, enum egress_entrance entrance, uint16_
         struct listening *l = &g->listening[g->listener_count];
         const int on = 1;
         *l = (struct listening){ g, entrance, port };
-        (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on); /* its connections have it too */
+        /* Its connections have these too. An urgent byte is one like others. */
+        (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+        (void)setsockopt(fd, SOL_SOCKET, SO_OOBINLINE, &on, sizeof on);
         struct event *listener = event_new(g->base, fd, EV_READ | EV_PERSIST, on_entrance, l);
         if (!listener || event_add(listener, NULL) < 0)
                 return error_errno(e, ENOMEM, stage, "no memory");
@@ -239,7 +246,7 @@ static int prepare(struct egress *g, struct plan **plan, struct error *e)
         if (r < 0 || !*plan)
                 return r;
         g->plan = *plan;
-        raise_descriptors();
+        g->connections_most = raise_descriptors();
         event_set_log_callback(say_nothing);
         (void)signal(SIGPIPE, SIG_IGN); /* splice to a socket that is gone */
         g->base = evutil_secure_rng_init() == 0 ? make_base() : NULL;

@@ -35,7 +35,7 @@ struct egress {
         } listening[EGRESS_LISTENERS]; /* what they are for */
         size_t listener_count;
         struct connection *connections; /* a list */
-        size_t connection_count;
+        size_t connection_count, connections_most;
         bool full; /* nobody is taken in until somebody goes */
 };
 

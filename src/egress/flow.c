@@ -116,6 +116,18 @@ static int empty(struct flow *f, struct pipes *pipes)
         return 0;
 }
 
+/* Where an urgent byte is, splice passes nothing, and poll says that there is something: it is taken by hand. */
+static bool take_urgent(struct flow *f)
+{
+        char byte;
+        if (recv(f->from, &byte, 1, MSG_DONTWAIT) != 1)
+                return false;
+        text_add_bytes(&f->ahead, &byte, 1);
+        if (f->allowance > 0)
+                f->allowance--;
+        return !f->ahead.failed;
+}
+
 enum flow_result flow_move(struct flow *f, struct pipes *pipes)
 {
         bool likely = true; /* that there is more */
@@ -144,6 +156,10 @@ enum flow_result flow_move(struct flow *f, struct pipes *pipes)
                         give_back(pipes, f->pipe);
                         if (n < 0 && code == EINTR)
                                 continue;
+                        if (n < 0 && code == EAGAIN && !moved && take_urgent(f)) {
+                                moved++;
+                                continue;
+                        }
                         if (n < 0)
                                 return code == EAGAIN ? FLOW_READ : FLOW_BROKEN;
                         f->ended = true;

@@ -79,6 +79,10 @@ static enum inspection_result judge_head(struct inspection *i, struct inspected 
                 return refuse(ret, REASON_BAD_HTTP, "");
         if (to.is_address || strcmp(to.host, i->host) != 0 || to.port != i->port)
                 return refuse(ret, REASON_OTHER_HOST, to.host);
+        /* Whose answer comes next must be certain: a part of another one could look like a 101. */
+        if (http_upgrades(&i->request) && (i->later || i->request.state != HTTP_DONE))
+                return refuse(ret, REASON_BAD_HTTP, "");
+        i->later = true;
         if (i->proxied || http_offers_other(&i->request))
                 http_write_origin(&i->request, i->proxied, &ret->instead);
         else
@@ -133,9 +137,10 @@ static enum inspection_result look_at_body(struct inspection *i, const uint8_t *
 static int seems_http(const char *bytes, size_t length)
 {
         enum { LINE_MOST = 64 << 10 }; /* no server takes a longer one */
+        static const char white[] = "\t\v\f\r\x1c\x1d\x1e\x1f"; /* what one or the other splits a line at */
         size_t start = strspn(bytes, "\r\n");
         for (size_t at = start; at < length && bytes[at] != '\n'; at++) {
-                if ((unsigned char)bytes[at] < ' ' && bytes[at] != '\r' && bytes[at] != '\t')
+                if ((unsigned char)bytes[at] < ' ' && (!bytes[at] || !strchr(white, bytes[at])))
                         return 0; /* some other protocol's */
                 if (strncasecmp(bytes + at, "HTTP/", strlen("HTTP/")) == 0)
                         return 1;
@@ -227,6 +232,11 @@ enum inspection_result inspection_look(struct inspection *i, const uint8_t *byte
         enum inspection_result result = look(i, bytes, length, ret);
         /* What was begun will never be whole. */
         return result == INSPECTION_MORE && ended ? refuse(ret, *bytes == HANDSHAKE ? REASON_BAD_TLS : REASON_BAD_HTTP, "") : result;
+}
+
+bool inspection_awaits_answer(const struct inspection *i)
+{
+        return i->state == INSPECT_ANSWER;
 }
 
 bool inspection_answer(struct inspection *i, const uint8_t *bytes, size_t length)

@@ -23,6 +23,7 @@ struct inspection {
         enum { INSPECT_FIRST, INSPECT_HTTP, INSPECT_BODY, INSPECT_ANSWER, INSPECT_NOTHING } state;
         struct http_request request;
         struct text begun; /* what has passed before it was clear what it is */
+        bool later;        /* a request has passed: what the server says next may be its answer's */
 };
 
 enum inspection_result {
@@ -50,6 +51,9 @@ enum inspection_result inspection_look(struct inspection *i, const uint8_t *byte
 
 /* Nothing has come yet, or a message has just ended: the client may stop here. */
 bool inspection_is_between(const struct inspection *i);
+
+/* Nothing is to be shown before inspection_answer() was told of the server's answer. */
+bool inspection_awaits_answer(const struct inspection *i);
 
 /* The beginning of the server's answer to what was waited for. False: more has to come. */
 bool inspection_answer(struct inspection *i, const uint8_t *bytes, size_t length);

@@ -32,8 +32,8 @@ enum {
         CACHE_LEAST_S = 1,
         CACHE_MOST_S = 60,
         SOCKETS = 64,        /* of the resolver's, at the same time */
-        TIMEOUT_MS = 2000,   /* of the first try; the next ones have more */
-        TRIES = 3,
+        TIMEOUT_MS = 2500,   /* of the first try; the next ones have more */
+        TRIES = 2,
         HOSTS_BYTES = 4 << 20,
 };
 

@@ -1,0 +1,248 @@
+"""Attacks by names and addresses: names that resemble an allowed one, lies of name servers, addresses without a name,
+name servers of one's own, and other protocols than TCP."""
+import os
+
+import pytest
+
+from internet import GOOD, GATEWAY, HOST, LIES, METADATA, OTHER, PUBLIC_RESOLVER
+from names import Reply
+
+A, NULL, TXT, HTTPS, ANY = 1, 10, 16, 65, 255
+NXDOMAIN, FAKE = '3\n', '0 198.1'
+TRAP = '10.9.9.9'
+NOWHERE = {'link-local6', 'multicast', 'multicast6', 'broadcast'}      # outside neither
+PYTHON = '/usr/bin/python3', '-IS'
+
+
+def ask(run, programs, labels, kind=A, server='127.0.0.1', transport='udp', **options):
+    name = '.'.join(label.hex() for label in labels)
+    return run(*PYTHON, programs / 'ask.py', server, transport, str(kind), name, **options).stdout
+
+
+def labels_of(name):
+    return [label.encode() for label in name.split('.')]
+
+
+# Names that somebody could take for www.good.example, or that are below it, above it or beside it.
+RESEMBLING = {
+    'suffix': labels_of(f'{GOOD}.other.example'),
+    'prefix': labels_of(f'x{GOOD}'),
+    'below': labels_of(f'x.{GOOD}'),
+    'parent': labels_of('good.example'),
+    'top': labels_of('example'),
+    'dot-in-a-label': [b'www.good', b'example'],
+    'whole-in-a-label': [GOOD.encode()],
+    'nul-in-a-label': [b'www', b'good', b'example\0'],
+    'nul-and-another': [b'www', b'good', b'example\0', b'other', b'example'],
+    'cr-lf-in-a-label': [b'www', b'good', b'example\r\n'],
+    'space-in-a-label': [b'www', b'good', b'example '],
+    'full-width-dot': ['www\uff0egood'.encode(), b'example'],
+    'ideographic-dot': ['www\u3002good'.encode(), b'example'],
+    'full-width-letters': ['\uff57\uff57\uff57'.encode(), b'good', b'example'],
+    'cyrillic': ['www'.encode(), 'g\u043eod'.encode(), b'example'],
+    'punycode': labels_of('www.xn--god-fmc.example'),
+    'soft-hyphen': [b'www', 'go\u00adod'.encode(), b'example'],
+    'escaped': labels_of('www.good.example\\000'),
+    'star': labels_of('*.good.example'),
+}
+
+
+@pytest.mark.parametrize('labels', RESEMBLING.values(), ids=RESEMBLING.keys())
+def test_name_that_resembles_an_allowed_one(outside, boxed, internet, programs, labels):
+    internet.names.zone[b'.'.join(labels).decode('latin-1').lower()] = Reply(TRAP)
+    assert ask(outside, programs, labels, server=PUBLIC_RESOLVER[0]) == f'0 {TRAP}\n'
+    internet.names.forget()
+    assert ask(boxed, programs, labels, domains=[GOOD]) == NXDOMAIN
+    assert internet.names.queries == []
+
+
+def test_name_in_any_case_is_the_same(boxed, internet, programs):
+    assert ask(boxed, programs, labels_of('WwW.gOOd.EXAMPLE'), domains=[GOOD]).startswith(FAKE)
+    assert internet.names.queries == []
+
+
+@pytest.mark.parametrize('name, exists', [('deep.x.good.example', False), ('x.good.example', False),
+                                          ('good.example', False), ('y.good.example', True)])
+def test_denied_name_among_allowed_ones(outside, boxed, internet, programs, workspace, name, exists):
+    policy = workspace / 'policy.yaml'
+    policy.write_text("network: {allowed_domains: ['*.good.example'], "
+                      "denied_domains: [x.good.example, '*.x.good.example']}\n")
+    internet.names.zone[name] = Reply(TRAP)
+    assert ask(outside, programs, labels_of(name), server=PUBLIC_RESOLVER[0]) == f'0 {TRAP}\n'
+    answer = ask(boxed, programs, labels_of(name), flags=['-p', policy])
+    assert answer.startswith(FAKE) if exists else answer == NXDOMAIN
+
+
+# Questions as a channel: nothing of them leaves, whomever they are put to, and of whatever kind they are.
+
+@pytest.mark.parametrize('server', [*PUBLIC_RESOLVER, '93.184.214.53', HOST[0], '10.0.0.1', '198.18.0.77'])
+@pytest.mark.parametrize('transport', ['udp', 'tcp'])
+def test_name_server_of_ones_own(outside, boxed, internet, programs, server, transport):
+    if server in (*PUBLIC_RESOLVER, '93.184.214.53'):
+        assert ask(outside, programs, labels_of(OTHER), server=server, transport=transport).startswith('0 93.184.216.')
+    internet.visits.clear()
+    internet.names.forget()
+    assert ask(boxed, programs, labels_of(OTHER), server=server, transport=transport, domains=[GOOD]) == NXDOMAIN
+    internet.settle()
+    assert (internet.names.queries, internet.visits) == ([], [])
+
+
+@pytest.mark.parametrize('kind', [NULL, TXT, HTTPS, ANY])
+@pytest.mark.parametrize('name', ['secret.tunnel.example', f'secret.{GOOD}', GOOD])
+def test_data_in_questions(outside, boxed, internet, programs, kind, name):
+    ask(outside, programs, labels_of(name), kind, server=PUBLIC_RESOLVER[0])
+    assert len(internet.names.asked(name)) == 1
+    internet.names.forget()
+    answer = ask(boxed, programs, labels_of(name), kind, domains=[GOOD])
+    assert answer.startswith('0') if name == GOOD else answer == NXDOMAIN
+    assert internet.names.queries == []
+
+
+# Lies.
+
+def fetch(run, name, *options, **others):
+    return run('curl', '-sS', '--max-time', '8', *options, f'http://{name}/', **others)
+
+
+@pytest.mark.parametrize('lie', LIES)
+def test_lie(outside, boxed, internet, lie):
+    """An allowed name in the hand of somebody else. A mapped address is refused even if a public one is behind it."""
+    name = f'{lie}.lies.example'
+    assert (fetch(outside, name).returncode == 0) == (lie not in NOWHERE)
+    internet.visits.clear()
+    result = fetch(boxed, name, '-f', domains=[name])
+    assert result.returncode == 22, result.said     # an answer of HTTP, which was ours
+    assert internet.trespasses() == [] and internet.visits == []
+    assert name in result.stderr and result.seconds < 3
+
+
+def test_alias_of_a_private_address(outside, boxed, internet):
+    assert fetch(outside, 'alias.lies.example').stdout == 'trap over http\n'
+    internet.visits.clear()
+    assert fetch(boxed, 'alias.lies.example', '-f', domains=['alias.lies.example']).returncode == 22
+    assert internet.trespasses() == []
+
+
+@pytest.mark.parametrize('order', [1, -1])
+def test_private_address_beside_a_public_one(outside, boxed, internet, order):
+    addresses = [internet.names.zone[GOOD].addresses[0], '10.0.0.1'][::order]
+    internet.names.zone['mixed.lies.example'] = Reply(*map(str, addresses))
+    outside('curl', '-sS', '--max-time', '2', 'http://10.0.0.1/')
+    assert len(internet.trespasses()) == 1
+    internet.visits.clear()
+    assert fetch(boxed, 'mixed.lies.example', domains=['mixed.lies.example']).stdout == f'{GOOD} over http\n'
+    assert internet.trespasses() == []
+
+
+def test_name_is_rebound_between_connections(outside, boxed, internet):
+    """Each connection is made to an address that was checked for it."""
+    good = internet.names.zone[GOOD].addresses[0]
+    internet.names.zone['rebind.lies.example'] = [Reply(str(good), ttl=0), Reply('10.0.0.1', ttl=0)]
+    line = 'curl -sS http://rebind.lies.example/; sleep 1.2; curl -sSf http://rebind.lies.example/'
+    assert outside('sh', '-c', line).stdout == f'{GOOD} over http\ntrap over http\n'
+    internet.visits.clear()
+    internet.names.forget()
+    result = boxed('sh', '-c', line, domains=['rebind.lies.example'])
+    assert (result.returncode, result.stdout) == (22, f'{GOOD} over http\n'), result.said
+    assert internet.trespasses() == []
+
+
+def test_lie_about_a_name_by_the_machines_own_name_server_does_not_reach_other_ports(boxed, internet):
+    """A name that leads to an allowed site's address is still another name."""
+    internet.names.zone['twin.lies.example'] = internet.names.zone[GOOD]
+    assert fetch(boxed, 'twin.lies.example', '-f', domains=[GOOD]).returncode == 6
+    assert internet.visits == []
+
+
+# Addresses without a name.
+
+ASKED = f'GET / HTTP/1.0\r\nHost: {GOOD}\r\n\r\n'
+REQUEST = f'send {ASKED.encode().hex()}\n'
+ADDRESSES = [
+    ('93.184.216.1', 80), ('93.184.216.2', 80), ('2606:2800:220::1', 80), ('::ffff:93.184.216.2', 80), ('10.0.0.1', 80),
+    ('10.0.0.1', 22), ('10.0.0.1', 3000), ('192.168.0.1', 8080), (METADATA, 80),
+    ('::ffff:169.254.169.254', 80), ('fd00:ec2::254', 80),
+    (HOST[0], 80), (HOST[1], 8080), (f'::ffff:{HOST[0]}', 80), (GATEWAY[0], 80), ('127.0.0.1', 80), ('127.0.0.1', 8080),
+    ('127.9.9.9', 80), ('::1', 80), ('::ffff:127.0.0.1', 80), ('0.0.0.0', 80), ('::', 80), ('198.18.0.77', 80),
+    ('198.19.255.255', 80),
+    ('198.18.0.0', 80), ('fd72:696e:6777:616c::4d', 80), ('fd72:696e:6777:616c::1', 80), ('64:ff9b::a00:1', 80),
+    ('8.8.8.8', 853),
+    ('167772161', 80), ('0xa000001', 80), ('012.0.0.1', 80), ('10.1', 80), ('0', 80),
+]
+
+
+@pytest.mark.parametrize('address, port', ADDRESSES, ids=str)
+def test_address_without_a_name(outside, boxed, internet, programs, address, port):
+    command = *PYTHON, programs / 'say.py', address, str(port)
+    assert outside(*command, input=f'{REQUEST}end\n').stdout != ''
+    internet.visits.clear()
+    result = boxed(*command, input=REQUEST, domains=[GOOD])
+    assert result.stdout == '' or result.stdout.startswith('HTTP/1.1 403'), result.said
+    internet.settle()
+    assert internet.visits == [] and result.seconds < 3
+
+
+@pytest.mark.parametrize('address', ['127.0.0.1', '::1'])
+def test_entrance_is_connected_to_itself(boxed, internet, programs, address):
+    """Where all connections are led to; somebody who goes there by himself has asked for no host."""
+    result = boxed(*PYTHON, programs / 'say.py', address, '1', input=REQUEST, domains=[GOOD])
+    assert result.stdout == '' and 'ECONNRE' in result.stderr, result.said
+    assert internet.visits == [] and result.seconds < 3
+
+
+def test_name_on_another_port(outside, boxed, internet, programs):
+    command = *PYTHON, programs / 'say.py', GOOD, '22'
+    assert outside(*command, input='wait\nend\n').stdout.startswith('SSH')
+    internet.visits.clear()
+    assert boxed(*command, input='pause\n', domains=[GOOD]).stdout == ''
+    assert internet.visits == []
+
+
+def test_encrypted_questions_to_a_host_that_is_not_allowed(outside, boxed, internet):
+    """DNS over HTTPS is HTTPS: it goes to the hosts that are allowed."""
+    line = 'curl', '-sSk', '--max-time', '3', '--connect-to', f'{OTHER}:443:8.8.8.8:443', f'https://{OTHER}/'
+    assert outside(*line).stdout == 'trap over https\n'
+    internet.visits.clear()
+    result = boxed(*line, domains=[GOOD])
+    assert result.returncode != 0 and internet.trespasses() == [], result.said
+
+
+# Other protocols.
+
+OTHER_WAYS = [
+    # kind, address, port, what is said in a box; echo4 and echo6 are the addresses of echo.good.example
+    ('udp', 'echo4', 443, 'EPERM'),         # QUIC
+    ('udp', 'echo6', 443, 'EPERM'),
+    ('udp', 'echo4', 4433, 'EPERM'),
+    ('udplite', 'echo4', 443, 'EPROTONOSUPPORT'),
+    ('ping', '10.0.0.1', 0, 'EPROTONOSUPPORT'),
+    ('raw-ping', '10.0.0.1', 0, 'EPERM'),
+    ('raw-ping', 'fd12::1', 0, 'EPERM'),
+    ('packets', '10.0.0.1', 0, 'EAFNOSUPPORT'),
+    ('mptcp', '10.0.0.1', 80, 'EPROTONOSUPPORT'),
+    ('sctp', '10.0.0.1', 80, 'EPROTONOSUPPORT'),
+]
+
+
+@pytest.mark.parametrize('kind, address, port, error', OTHER_WAYS, ids=str)
+def test_other_protocols(boxed, internet, programs, kind, address, port, error):
+    """Outside it is somebody with every capability over the network who tries: there an answer comes, if only that
+    nobody listens; SCTP is not in every kernel."""
+    echo = dict(zip(('echo4', 'echo6'), map(str, internet.names.zone['echo.good.example'].addresses)))
+    command = *PYTHON, str(programs / 'reach.py'), kind, echo.get(address, address), str(port)
+    group = os.getegid()
+    internet.host.command('sh', '-c', f'echo {group} {group} >/proc/sys/net/ipv4/ping_group_range')
+    said = internet.host.command(*command)
+    assert said.startswith(('reached: ', 'ECONNREFUSED')) or (kind, said) == ('sctp', 'EPROTONOSUPPORT\n'), said
+    internet.visits.clear()
+    result = boxed(*command, domains=['echo.good.example'])
+    assert result.stdout == f'{error}\n', result.said
+    assert internet.trespasses() == [] and internet.visits == []
+    assert result.seconds < 1.5
+
+
+def test_datagram_to_an_allowed_name_is_refused_at_once(boxed, internet, programs):
+    line = 'address=$(getent ahostsv4 echo.good.example | head -n1 | cut -d" " -f1); exec "$@" "$address" 443'
+    result = boxed('sh', '-c', line, '-', *PYTHON, programs / 'reach.py', 'udp', domains=['echo.good.example'])
+    assert result.stdout == 'EPERM\n' and result.seconds < 1.5, result.said
+    assert internet.visits == []

@@ -1,0 +1,491 @@
+"""Attacks by what is said over a connection: TLS and HTTP that name another host, or could be understood to, and
+proxies that are asked for what may not be reached.
+
+A connection to echo.good.example is allowed, and its server says everything again. So outside whatever is sent arrives;
+in a box the part by which a server could serve another host must never get there.
+"""
+import re
+import socket
+import ssl
+import struct
+import threading
+
+import pytest
+
+import servers
+from internet import GOOD, HOST, METADATA, OTHER
+
+SITE, GOAL = 'echo.good.example', 'hidden.other.example'
+LEVEL = 'strict'
+CRASHED = re.compile('connections has ended|runtime error:|ERROR: AddressSanitizer')      # which is no refusal
+HELD = 'HTTP/1.1 4', '\x15\x03\x03', ''     # how a refusal begins: HTTP, a TLS alert, a reset
+
+
+def send(*pieces):
+    """Lines for programs/say.py: bytes are sent, other words stand for themselves."""
+    return [piece if isinstance(piece, str) else f'send {piece.hex()}' for piece in pieces]
+
+
+def bytewise(data):
+    return [f'bytewise {data.hex()}']
+
+
+@pytest.fixture
+def say(outside, boxed, programs):
+    """say(address, port, lines) outside; with domains, in a box that may reach them."""
+    def start(address, port, lines, domains=None, **options):
+        command = '/usr/bin/python3', '-IS', programs / 'say.py', address, str(port)
+        if domains is None:
+            lines = [*lines, 'end']     # there is nobody there who would end it by a refusal
+        lines = ''.join(f'{line}\n' for line in lines)
+        if domains is None:
+            return outside(*command, input=lines)
+        result = boxed(*command, domains=domains, input=lines, level=LEVEL, **options)
+        assert not CRASHED.search(result.stderr), result.stderr
+        return result
+    return start
+
+
+# TLS.
+
+def hello(name):
+    """A ClientHello of OpenSSL's."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+    with pytest.raises(ssl.SSLWantReadError):
+        context.wrap_bio(incoming, outgoing, server_hostname=name).do_handshake()
+    return outgoing.read()
+
+
+def records(message, size):
+    """The message in records of at most so many bytes."""
+    return b''.join(struct.pack('!BHH', 22, 0x0301, len(message[i:i + size])) + message[i:i + size]
+                    for i in range(0, len(message), size))
+
+
+def rewrite(data, change):
+    """A ClientHello with the list of its extensions changed: (type, bytes)…"""
+    place = 5 + 4 + 2 + 32
+    place += 1 + data[place]
+    place += 2 + int.from_bytes(data[place:place + 2], 'big')
+    place += 1 + data[place]
+    extensions, at = [], place + 2
+    while at < len(data):
+        kind, length = struct.unpack_from('!HH', data, at)
+        extensions.append((kind, data[at + 4:at + 4 + length]))
+        at += 4 + length
+    block = b''.join(struct.pack('!HH', kind, len(body)) + body for kind, body in change(extensions))
+    body = data[9:place] + struct.pack('!H', len(block)) + block
+    return records(b'\1' + len(body).to_bytes(3, 'big') + body, 16384)
+
+
+def server_name(*names):
+    listed = b''.join(struct.pack('!BH', 0, len(name)) + name for name in names)
+    return 0, struct.pack('!H', len(listed)) + listed
+
+
+def named(*names):
+    """A ClientHello with just these names, whatever they are."""
+    return rewrite(hello(SITE), lambda found: [server_name(*names)] + [one for one in found if one[0] != 0])
+
+
+def with_extensions(*added):
+    return rewrite(hello(SITE), lambda found: found + list(added))
+
+
+def message_of(data):
+    return data[5:]
+
+
+ALLOWED = SITE.encode()
+TLS = {
+    'sni-of-another': send(hello(GOAL)),
+    'sni-missing': send(hello(None)),
+    'sni-of-the-parent': send(hello('good.example')),
+    'sni-with-a-prefix': send(hello(f'x{SITE}')),
+    'sni-below': send(hello(f'x.{SITE}')),
+    'sni-with-a-suffix': send(hello(f'{SITE}.other.example')),
+    'sni-nul': send(named(ALLOWED + b'\0.other.example')),
+    'sni-cr-lf': send(named(ALLOWED + b'\r\n')),
+    'sni-two-dots': send(named(ALLOWED + b'..')),
+    'sni-space': send(named(ALLOWED + b' ')),
+    'sni-empty': send(named(b'')),
+    'sni-address': send(named(b'10.0.0.1')),
+    'sni-full-width-dot': send(named('echo.good\uff0eexample'.encode())),
+    'sni-two-names': send(named(ALLOWED, GOAL.encode())),
+    'sni-two-extensions': send(with_extensions(server_name(GOAL.encode()))),
+    'sni-in-one-byte-writes': bytewise(hello(GOAL)),
+    'sni-in-many-records': send(records(message_of(hello(GOAL)), 40)),
+    'sni-in-many-records-and-writes': bytewise(records(message_of(hello(GOAL)), 40)),
+    'ech': send(with_extensions((0xfe0d, b'\0' * 64))),
+    'ech-draft': send(with_extensions((0xff02, b'\0' * 64))),
+    'ech-in-one-byte-writes': bytewise(with_extensions((0xfe0d, b'\0' * 64))),
+    'record-empty': send(b'\x16\x03\x01\0\0' + hello(SITE)),
+    'record-with-a-second-message': send(records(message_of(hello(SITE)) + message_of(hello(GOAL)), 16384)),
+    'record-of-an-alert-first': send(b'\x15\x03\x01\0\2\1\0' + hello(GOAL)),
+    'record-too-long': send(b'\x16\x03\x01\xff\xff' + bytes(70000)),
+    'hello-too-long': send(records(b'\1\xff\xff\xff' + bytes(60000), 16384)),
+    'hello-cut': send(hello(SITE)[:-1], 'end'),
+    'hello-of-ssl2': send(b'\x80\x2e\1\3\1\0\x15\0\0\0\x10' + bytes(37)),
+    'http-on-443': send(f'GET / HTTP/1.1\r\nHost: {SITE}\r\n\r\n'.encode()),
+    'ssh-on-443': send(b'SSH-2.0-OpenSSH_9.2\r\n'),
+    'nothing-known-on-443': send(b'\0\1\2\3'),
+}
+TLS_PASSES = {
+    'whole': send(hello(SITE)),
+    'upper-case': send(hello(SITE.upper())),
+    'one-byte-writes': bytewise(hello(SITE)),
+    'many-records': send(records(message_of(hello(SITE)), 40)),
+}
+
+
+def received(internet):
+    internet.settle()
+    return [visit.received for visit in internet.visits_to(SITE) if visit.received]
+
+
+@pytest.mark.parametrize('lines', TLS.values(), ids=TLS.keys())
+def test_tls_that_does_not_name_the_host(say, internet, lines):
+    assert say(SITE, 443, lines).stdout != ''       # its own words
+    internet.visits.clear()
+    result = say(SITE, 443, lines, [SITE])
+    assert result.stdout.startswith(HELD) and 'refused' in result.stderr, result.said
+    assert received(internet) == []
+    assert result.seconds < 5
+
+
+@pytest.mark.parametrize('lines', TLS_PASSES.values(), ids=TLS_PASSES.keys())
+def test_tls_that_names_the_host(say, internet, lines):
+    said = b''.join(bytes.fromhex(line.partition(' ')[2]) for line in lines)
+    say(SITE, 443, lines, [SITE])
+    assert received(internet) == [said]
+
+
+# HTTP.
+
+OWN, OTHERS = f'Host: {SITE}\r\n', f'Host: {GOAL}\r\n'
+FIRST = f'GET /first HTTP/1.1\r\n{OWN}\r\n'.encode()
+UPGRADE = b'Connection: upgrade\r\nUpgrade: websocket\r\n\r\n'
+SMUGGLED = f'GET /goal HTTP/1.1\r\n{OTHERS}\r\n'.encode()
+
+
+def head(*headers, line='POST /goal HTTP/1.1', body=SMUGGLED):
+    return send('\r\n'.join((line, f'Host: {SITE}', *headers, '', '')).encode() + body)
+
+
+CHUNKED = b'%x\r\n%b\r\n0\r\n\r\n' % (len(SMUGGLED), SMUGGLED)
+HTTP = {
+    'host-of-another': send(SMUGGLED),
+    'host-missing': send(b'GET /goal HTTP/1.1\r\n\r\n'),
+    'host-missing-1.0': send(b'GET /goal HTTP/1.0\r\n\r\n'),
+    'host-missing-0.9': send(b'GET /goal\r\n'),
+    'host-twice': head(OTHERS.strip()),
+    'host-twice-other-first': send(f'GET /goal HTTP/1.1\r\n{OTHERS}{OWN}\r\n'.encode()),
+    'host-folded': send(f'GET /goal HTTP/1.1\r\nHost: {SITE}\r\n {GOAL}\r\n\r\n'.encode()),
+    'host-behind-a-fold': send(f'GET /goal HTTP/1.1\r\nX: y\r\n Host: {GOAL}\r\n{OWN}\r\n'.encode()),
+    'host-space-before-colon': send(f'GET /goal HTTP/1.1\r\nHost : {GOAL}\r\n{OWN}\r\n'.encode()),
+    'host-underlined': send(f'GET /goal HTTP/1.1\r\n{OWN}Content_Length: 3\r\n\r\nabc'.encode()),
+    'host-with-a-nul': send(f'GET /goal HTTP/1.1\r\nHost: {SITE}\0.other.example\r\n\r\n'.encode()),
+    'host-with-a-cr': send(f'GET /goal HTTP/1.1\r\nHost: {SITE}\rHost: {GOAL}\r\n\r\n'.encode()),
+    'host-with-a-user': send(f'GET /goal HTTP/1.1\r\nHost: {SITE}@{GOAL}\r\n\r\n'.encode()),
+    'host-with-a-suffix': send(f'GET /goal HTTP/1.1\r\nHost: {SITE}.other.example\r\n\r\n'.encode()),
+    'host-with-a-prefix': send(f'GET /goal HTTP/1.1\r\nHost: x{SITE}\r\n\r\n'.encode()),
+    'host-with-another-port': send(f'GET /goal HTTP/1.1\r\nHost: {SITE}:8080\r\n\r\n'.encode()),
+    'host-with-a-full-width-dot': send('GET /goal HTTP/1.1\r\nHost: echo.good\uff0eexample\r\n\r\n'.encode()),
+    'host-two-in-one': send(f'GET /goal HTTP/1.1\r\nHost: {SITE}, {GOAL}\r\n\r\n'.encode()),
+    'host-address': send(b'GET /goal HTTP/1.1\r\nHost: 10.0.0.1\r\n\r\n'),
+    'target-of-another': send(f'GET http://{GOAL}/goal HTTP/1.1\r\n{OWN}\r\n'.encode()),
+    'target-own-host-of-another': send(f'GET http://{SITE}/goal HTTP/1.1\r\n{OTHERS}\r\n'.encode()),
+    'target-with-a-user': send(f'GET http://{SITE}@{GOAL}/goal HTTP/1.1\r\n{OWN}\r\n'.encode()),
+    'target-two-slashes-https': send(f'GET https://{GOAL}/goal HTTP/1.1\r\n{OWN}\r\n'.encode()),
+    'target-connect': send(f'CONNECT {GOAL}:443/goal HTTP/1.1\r\n{OWN}\r\n'.encode()),
+    'target-with-a-tab': send(f'GET\t/goal HTTP/1.1\r\n{OWN}\r\n'.encode()),
+    'newlines-bare': send(f'GET /goal HTTP/1.1\nHost: {SITE}\n\n'.encode()),
+    'newline-bare-in-a-value': send(f'GET /goal HTTP/1.1\r\nX: y\n{OTHERS}{OWN}\r\n'.encode()),
+    'empty-lines-first': send(b'\r\n\r\n' + SMUGGLED),
+    'space-first': send(b' ' + SMUGGLED),
+    'nul-first': send(b'\0' + SMUGGLED),
+    'one-byte-writes': bytewise(SMUGGLED),
+    'second-request': send(FIRST, 'wait', SMUGGLED),
+    'pipelined': send(FIRST + SMUGGLED),
+    'pipelined-in-one-byte-writes': bytewise(FIRST + SMUGGLED),
+    'behind-a-body': head('Content-Length: 3', body=b'abc' + SMUGGLED),
+    'behind-chunks': head('Transfer-Encoding: chunked', body=b'3\r\nabc\r\n0\r\n\r\n' + SMUGGLED),
+    'length-and-chunks': head(f'Content-Length: {len(CHUNKED)}', 'Transfer-Encoding: chunked',
+                              body=b'0\r\n\r\n' + SMUGGLED),
+    'length-twice': head('Content-Length: 0', f'Content-Length: {len(SMUGGLED)}'),
+    'length-list': head(f'Content-Length: {len(SMUGGLED)}, 0'),
+    'length-signed': head(f'Content-Length: +{len(SMUGGLED)}'),
+    'length-octal': head(f'Content-Length: 0{len(SMUGGLED)}'),
+    'length-hexadecimal': head(f'Content-Length: {len(SMUGGLED):#x}'),
+    'length-negative': head('Content-Length: -1'),
+    'length-too-large': head(f'Content-Length: {2 ** 64 + 3}'),
+    'length-space-before-colon': head(f'Content-Length : {len(SMUGGLED)}'),
+    'coding-space-before-colon': head('Transfer-Encoding : chunked', body=CHUNKED),
+    'coding-tab-before': head('Transfer-Encoding:\tchunked', body=CHUNKED),
+    'coding-vertical-tab': head('Transfer-Encoding: \vchunked', body=CHUNKED),
+    'coding-twice': head('Transfer-Encoding: chunked', 'Transfer-Encoding: identity', body=CHUNKED),
+    'coding-list': head('Transfer-Encoding: identity, chunked', body=CHUNKED),
+    'coding-unknown': head('Transfer-Encoding: xchunked', body=CHUNKED),
+    'coding-quoted': head('Transfer-Encoding: "chunked"', body=CHUNKED),
+    'coding-underlined': head('Transfer_Encoding: chunked', body=CHUNKED),
+    'coding-in-1.0': head('Transfer-Encoding: chunked', line='POST /goal HTTP/1.0', body=CHUNKED),
+    'coding-by-connection': head('Connection: Transfer-Encoding', 'Transfer-Encoding: chunked', body=CHUNKED),
+    'chunk-size-signed': head('Transfer-Encoding: chunked', body=b'+' + CHUNKED),
+    'chunk-size-hexadecimal': head('Transfer-Encoding: chunked', body=b'0x' + CHUNKED),
+    'chunk-size-too-large': head('Transfer-Encoding: chunked', body=b'1' + b'0' * 15 + CHUNKED),
+    'chunk-without-its-end': head('Transfer-Encoding: chunked', body=b'3\r\nabcde\r\n0\r\n\r\n' + SMUGGLED),
+    'chunk-bare-newline': head('Transfer-Encoding: chunked', body=b'0\n\n' + SMUGGLED),
+    'chunk-extension-quoted': head('Transfer-Encoding: chunked', body=b'0;x="\r\n\r\n' + SMUGGLED),
+    'trailer-with-a-host': head('Transfer-Encoding: chunked', body=b'0\r\n' + OTHERS.encode() + b'\r\n' + SMUGGLED),
+    'http2-at-once': send(b'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n' + SMUGGLED),
+    'version-unknown': head(line='GET /goal HTTP/1.2', body=b''),
+    'websocket-that-nobody-answered': send(FIRST[:-2] + UPGRADE + SMUGGLED),
+    'tls-on-80': send(hello(SITE) + b'/goal'),
+    'ssh-on-80': send(b'SSH-2.0-goal\r\n'),
+    'head-without-end': send(b'GET /' + b'a' * 100000 + b'/goal'),
+    'headers-without-end': send(FIRST[:-2] + b'x: y\r\n' * 20000 + b'x: goal\r\n\r\n'),
+}
+# The head of these is in order, and comes to the server; what is behind it may not.
+PASS_UP_TO = {title for title in HTTP if title.startswith(('behind', 'chunk', 'trailer'))}
+
+
+@pytest.mark.parametrize('title', HTTP)
+def test_http_that_another_host_could_answer(say, internet, title):
+    lines = HTTP[title]
+    goal = SMUGGLED if title in PASS_UP_TO else b'goal'
+    assert goal.decode().replace('\r\n', '\n') in say(SITE, 80, lines).stdout
+    internet.visits.clear()
+    result = say(SITE, 80, lines, [SITE])
+    assert goal not in b''.join(received(internet)), result.said
+    assert result.seconds < 5
+
+
+@pytest.mark.parametrize('cut', [False, True], ids=['whole', 'bytewise'])
+@pytest.mark.parametrize('said', [
+    FIRST, FIRST + FIRST, f'GET http://{SITE}/ HTTP/1.1\r\nhost: {SITE.upper()}:80\r\n\r\n'.encode(),
+    f'POST / HTTP/1.1\r\n{OWN}Content-Length: {len(SMUGGLED)}\r\n\r\n'.encode() + SMUGGLED,
+], ids=['one', 'two', 'absolute', 'body-that-looks-like-one'])
+def test_http_that_names_the_host(say, internet, said, cut):
+    say(SITE, 80, bytewise(said) if cut else send(said), [SITE])
+    assert received(internet) == [said]
+
+
+def test_offer_of_http2_does_not_come_to_the_server(say, internet):
+    lines = head('Connection: Upgrade, HTTP2-Settings', 'Upgrade: h2c', 'HTTP2-Settings: AAMAAABkAAQAAP__',
+                 line='GET /goal HTTP/1.1', body=b'')
+    say(SITE, 80, lines)
+    assert b'Upgrade: h2c' in received(internet)[0]
+    internet.visits.clear()
+    say(SITE, 80, lines, [SITE])
+    got, = received(internet)
+    assert got.startswith(b'GET /goal HTTP/1.1\r\n') and b'h2c' not in got and b'AAMAAABkAAQAAP__' not in got
+
+
+def send_slowly(connection, visit):
+    """Its first answer has a body that looks like the beginning of another answer, and comes late."""
+    visit.received = connection.recv(65536)
+    connection.sendall(b'HTTP/1.1 200 OK\r\nContent-Length: 36\r\n\r\n')
+    threading.Event().wait(0.1)
+    connection.sendall(b'HTTP/1.1 101 Switching Protocols\r\n\r\n')
+    servers.echo(connection, visit)
+
+
+def test_body_of_an_earlier_answer_is_no_answer(say, internet):
+    """A request to become a WebSocket, sent behind another one, was answered by that one's body; then all passed."""
+    internet.make_place('slowly.good.example', (80, send_slowly))
+    own = b'Host: slowly.good.example\r\n'
+    lines = send(b'GET / HTTP/1.1\r\n' + own + b'\r\n', 'wait',
+                 b'GET / HTTP/1.1\r\n' + own + UPGRADE, SMUGGLED)
+    for domains in (None, ['slowly.good.example']):
+        say('slowly.good.example', 80, lines, domains)
+        internet.settle()
+        visit, = internet.visits_to('slowly.good.example')
+        assert (GOAL.encode() in visit.received) == (domains is None)
+        internet.visits.clear()
+
+
+def switch(connection, visit):
+    visit.received = connection.recv(65536)
+    connection.sendall(b'HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n')
+    servers.echo(connection, visit)
+
+
+def test_websocket_passes(say, internet):
+    internet.make_place('socket.good.example', (80, switch))
+    lines = send(b'GET / HTTP/1.1\r\nHost: socket.good.example\r\n' + UPGRADE, 'wait', b'\x81\5hello',
+                 'wait', b'\x81\5again')
+    result = say('socket.good.example', 80, lines, ['socket.good.example'])
+    assert 'hello' in result.stdout and 'again' in result.stdout, result.said
+
+
+# A port that carries anything still carries no HTTP for another host.
+
+@pytest.mark.parametrize('lines', [
+    send(SMUGGLED), bytewise(SMUGGLED), send(SMUGGLED[:9], 'pause', SMUGGLED[9:]),
+    send(SMUGGLED.replace(b' HTTP', b'\fHTTP')), send(SMUGGLED.replace(b' HTTP', b'\vHTTP')), send(b'\f' + SMUGGLED),
+    send(SMUGGLED.replace(b' HTTP', b'\x1cHTTP')), send(b'\x1f' + SMUGGLED), send(SMUGGLED.replace(b'\r', b'')),
+], ids=['whole', 'bytewise', 'cut', 'form-feed', 'vertical-tab', 'form-feed-first', 'separator', 'separator-first',
+        'bare-newlines'])
+def test_http_for_another_host_on_a_port_for_anything(say, internet, lines):
+    """Python's http.server takes all of these: it splits the line at every kind of white space."""
+    web = internet.web['front.good.example']
+    for address in web.sites[0].addresses:
+        internet.listen(address, 8081, web.plain, 'front.good.example')
+
+    def requests():
+        internet.settle()
+        return [request.host for visit in internet.visits_to('front.good.example') for request in visit.requests]
+    say('front.good.example', 8081, lines)
+    assert requests() == [GOAL]
+    internet.visits.clear()
+    result = say('front.good.example', 8081, lines, ['front.good.example:8081'])
+    assert requests() == [], result.said
+
+
+# Proxies.
+
+def join(one, other):
+    """Carries what comes from one to the other, and back, until one of them has ended."""
+    def carry(source, target):
+        while data := source.recv(65536):
+            target.sendall(data)
+        target.shutdown(socket.SHUT_WR)
+    back = threading.Thread(target=until_gone, args=(carry, other, one), daemon=True)
+    back.start()
+    until_gone(carry, one, other)
+    back.join()
+
+
+def until_gone(function, *arguments):
+    try:
+        function(*arguments)
+    except OSError:
+        pass        # they go as they please
+
+
+def obey_http(connection, visit):
+    """An HTTP proxy that goes wherever it is told to, in every spelling that the C library has."""
+    asked = connection.recv(65536)
+    method, target = asked.split()[:2]
+    where = target.decode('latin-1').removeprefix('http://').partition('/')[0].partition('\0')[0]
+    host, _, port = where.rpartition(':') if where.rpartition(':')[2].isdigit() else (where, '', '80')
+    with socket.create_connection((host.strip('[]').strip(), int(port)), 5) as there:
+        if method == b'CONNECT':
+            connection.sendall(b'HTTP/1.1 200 OK\r\n\r\n')
+        else:
+            there.sendall(asked.replace(target, b'/', 1))
+        join(connection, there)
+
+
+def obey_socks(connection, visit):
+    """The same for SOCKS5."""
+    connection.recv(3)
+    connection.sendall(b'\5\0')
+    asked = connection.recv(1000)
+    size = {1: 4, 4: 16}.get(asked[3], 0)
+    host = socket.inet_ntop(socket.AF_INET if size == 4 else socket.AF_INET6, asked[4:4 + size]) if size else (
+        asked[5:-2].decode('latin-1').partition('\0')[0].strip())
+    with socket.create_connection((host, int.from_bytes(asked[-2:], 'big')), 5) as there:
+        connection.sendall(b'\5\0\0\1\0\0\0\0\0\0')
+        join(connection, there)
+
+
+@pytest.fixture
+def proxies(internet):
+    """Outside, in the places where a box has its own."""
+    internet.listen('127.0.0.1', 3128, obey_http, 'proxy', internet.host)
+    internet.listen('127.0.0.1', 1080, obey_socks, 'proxy', internet.host)
+
+
+def connect(host, port=80, name=GOOD):
+    return 3128, send(f'CONNECT {host}:{port} HTTP/1.1\r\nHost: {host}:{port}\r\n\r\n'.encode('latin-1'), 'wait',
+                      f'GET / HTTP/1.1\r\nHost: {name}\r\n\r\n'.encode())
+
+
+def absolute(host, port=80):
+    where = host if port == 80 else f'{host}:{port}'
+    return 3128, send(f'GET http://{where}/ HTTP/1.1\r\nHost: {where}\r\n\r\n'.encode('latin-1'))
+
+
+def socks(host, port=80, kind=3):
+    host = host.encode('latin-1')
+    family = {1: socket.AF_INET, 4: socket.AF_INET6}.get(kind)
+    where = socket.inet_pton(family, host.decode()) if family else bytes([len(host)]) + host
+    return 1080, send(b'\5\1\0', 'wait', b'\5\1\0' + bytes([kind]) + where + struct.pack('!H', port), 'wait',
+                      f'GET / HTTP/1.1\r\nHost: {GOOD}\r\n\r\n'.encode())
+
+
+# Addresses where nothing may go, as the C library and browsers read them.
+SPELLINGS = {
+    'plain': '10.0.0.1', 'decimal': '167772161', 'hexadecimal': '0xa000001', 'octal': '012.0.0.1', 'short': '10.1',
+    'mixed': '0xa.0.1', 'loopback': '127.0.0.1', 'loopback-short': '127.1', 'zero': '0', 'metadata': METADATA,
+    'host': HOST[0],
+    'localhost': 'localhost', 'fake': '198.18.0.9', 'public': '93.184.216.1',
+}
+SIX = {'six': '[fd12::1]', 'mapped': '[::ffff:10.0.0.1]', 'mapped-hexadecimal': '[::ffff:a00:1]', 'loopback6': '[::1]',
+       'translated': '[64:ff9b::a00:1]', 'fake6': '[fd72:696e:6777:616c::99]'}
+NAMES = {
+    'name-of-another': OTHER, 'name-with-a-nul': f'{OTHER}\0.{GOOD}', 'name-of-the-parent': 'good.example',
+    'name-with-a-suffix': f'{GOOD}.other.example', 'name-with-a-prefix': f'x{GOOD}',
+}
+PROXIED = {
+    **{f'connect-{title}': connect(host) for title, host in {**SPELLINGS, **SIX, **NAMES}.items()},
+    **{f'absolute-{title}': absolute({**SPELLINGS, **SIX, **NAMES}[title]) for title in (
+        'plain', 'octal', 'short', 'metadata', 'mapped', 'loopback6', 'name-of-another', 'name-with-a-suffix')},
+    **{f'socks-{title}': socks(host) for title, host in {**SPELLINGS, **NAMES}.items()},
+    **{f'socks-{title}': socks(host.strip('[]'), kind=4) for title, host in SIX.items()},
+    'socks-name-with-cr-lf': socks(f'{OTHER}\r\n'),
+    'socks-name-with-a-space': socks(f'{OTHER} '),
+    'connect-name-with-a-cr': connect(f'{OTHER}\r'),
+    'connect-name-with-a-tab': connect(f'\t{OTHER}'),
+    'socks-address': socks('10.0.0.1', kind=1),
+    'socks-address-of-a-site': socks('93.184.216.1', kind=1),
+    'connect-another-port': connect(GOOD, 22),
+    'socks-another-port': socks(GOOD, 22),
+    'connect-then-another-host': connect(GOOD, 80, OTHER),
+    'connect-host-of-an-allowed-one': (3128, send(
+        f'CONNECT {OTHER}:80 HTTP/1.1\r\nHost: {GOOD}:80\r\n\r\n'.encode(), 'wait',
+        f'GET / HTTP/1.1\r\nHost: {GOOD}\r\n\r\n'.encode())),
+    'absolute-then-another-host': (3128, absolute(GOOD)[1] + ['wait'] + absolute(OTHER)[1]),
+}
+ONLY_INSIDE = {'absolute-then-another-host'}       # ours outside carries one
+
+
+@pytest.mark.parametrize('title', PROXIED)
+def test_proxy_is_asked_for_what_may_not_be_reached(say, internet, proxies, title):
+    port, lines = PROXIED[title]
+    for name in (f'{GOOD}.other.example', f'x{GOOD}', 'good.example'):
+        internet.names.zone[name] = internet.names.zone[OTHER]
+
+    def reached():
+        internet.settle()
+        return [visit for visit in internet.visits if visit.server not in ('proxy', 'resolver')]
+    say('127.0.0.1', port, lines)
+    assert reached() or title in ONLY_INSIDE
+    internet.visits.clear()
+    internet.names.forget()
+    result = say('127.0.0.1', port, lines, [GOOD])
+    assert [visit for visit in reached() if visit.server != GOOD] == [], result.said
+    assert {request.host for visit in reached() for request in visit.requests} <= {GOOD}
+    assert {query.name for query in internet.names.queries} <= {GOOD}
+    assert result.seconds < 4
+
+
+def test_tunnel_shows_another_name_in_tls(say, internet, proxies):
+    """CONNECT, SNI and Host are three names, of which only the first is allowed."""
+    lines = connect(SITE, 443)[1][:-1] + send(hello(GOAL))
+    say('127.0.0.1', 3128, lines)
+    assert received(internet)
+    internet.visits.clear()
+    result = say('127.0.0.1', 3128, lines, [SITE])
+    assert result.stdout.startswith('HTTP/1.1 200') and received(internet) == []
+    assert GOAL in result.stderr
+
+
+@pytest.mark.parametrize('command', [2, 3], ids=['bind', 'datagrams'])
+def test_socks_commands_that_are_none_of_ours(say, command):
+    lines = send(b'\5\1\0', 'wait', bytes([5, command, 0, 1, 0, 0, 0, 0, 0, 0]))
+    assert say('127.0.0.1', 1080, lines, [GOOD]).stdout.encode('utf-8', 'surrogateescape')[2:4] == b'\5\7'
