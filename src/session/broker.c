@@ -193,17 +193,24 @@ static int wait_for_something(struct brokering *x, struct error *e)
                 { .fd = cell_fd(&x->server), .events = POLLIN },
                 { .fd = x->signals, .events = POLLIN },
         };
+        struct cell *whose[ARRAY_SIZE(fds)];
+        size_t count = OWN; /* only of those that there are: poll takes no more than descriptors can be open */
         for (size_t i = 0; i < BROKER_SESSIONS; i++) {
-                const struct cell *c = x->sessions[i];
-                fds[OWN + 2 * i] = (struct pollfd){ .fd = c ? cell_fd(c) : -1, .events = POLLIN };
-                fds[OWN + 2 * i + 1] = (struct pollfd){ .fd = c ? cell_egress_fd(c) : -1, .events = POLLIN };
+                struct cell *c = x->sessions[i];
+                const int each[] = { c ? cell_fd(c) : -1, c ? cell_egress_fd(c) : -1 };
+                for (size_t j = 0; j < ARRAY_SIZE(each); j++) {
+                        if (each[j] < 0)
+                                continue;
+                        whose[count] = c;
+                        fds[count++] = (struct pollfd){ .fd = each[j], .events = POLLIN };
+                }
         }
-        if (poll(fds, ARRAY_SIZE(fds), -1) < 0)
+        if (poll(fds, count, -1) < 0)
                 return errno == EINTR ? 0 : error_errno(e, errno, stage, "cannot wait");
-        for (size_t i = 0; i < BROKER_SESSIONS; i++) {
-                if (fds[OWN + 2 * i].revents || fds[OWN + 2 * i + 1].revents) {
-                        cell_hear(x->sessions[i]);
-                        look_at(x, x->sessions[i]);
+        for (size_t i = OWN; i < count; i++) {
+                if (fds[i].revents) {
+                        cell_hear(whose[i]);
+                        look_at(x, whose[i]);
                 }
         }
         if (fds[1].revents)
