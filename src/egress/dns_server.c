@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -61,6 +62,11 @@ static size_t answer(struct egress *g, const uint8_t *packet, size_t length, boo
                 limit = size;
         if (code > 0)
                 return dns_write_answer(&q, (enum dns_rcode)code, NULL, 0, 0, ret, limit);
+        if (strcmp(q.name, "localhost") == 0) { /* RFC 6761: whoever has no hosts file asks for it */
+                memcpy(addresses[0].bytes, &(struct in_addr){ htonl(INADDR_LOOPBACK) }, 4);
+                memcpy(addresses[1].bytes, &in6addr_loopback, 16);
+                return dns_write_answer(&q, DNS_NOERROR, addresses, g->v6 ? 2 : 1, ADDRESS_TTL, ret, limit);
+        }
         if (q.odd || !hosts_know(&g->plan->hosts, q.name)) {
                 tell_unknown(g, &q, REASON_NAME);
                 return dns_write_answer(&q, DNS_NXDOMAIN, NULL, 0, 0, ret, limit);

@@ -399,11 +399,25 @@ static int show_text(struct root *r, const char *path, const char *text)
         return move_to(r, tree, path, false);
 }
 
-/* Names are asked for at our own entrance (hold_net.c), whatever the machine's files say. */
+/*
+ * Names are asked for at our own entrance (hold_net.c), whatever the machine's files say. Where it has none, and none can be made
+ * because /etc is the real one, programs ask 127.0.0.1 by themselves, which is right.
+ */
 static int make_resolver(struct root *r)
 {
-        int e = show_text(r, "/etc/resolv.conf", "nameserver 127.0.0.1\n");
-        return e < 0 ? e : show_text(r, "/etc/hosts", "127.0.0.1 localhost ringwall\n::1 localhost ip6-localhost\n");
+        static const struct {
+                const char *path, *text;
+        } files[] = {
+                { "/etc/resolv.conf", "nameserver 127.0.0.1\n" },
+                { "/etc/hosts", "127.0.0.1 localhost ringwall\n::1 localhost ip6-localhost\n" },
+        };
+        int e = 0;
+        for (size_t i = 0; e == 0 && i < ARRAY_SIZE(files); i++) {
+                CLEANUP_FD int there = look_up(r, files[i].path);
+                if (there >= 0 || errno != ENOENT || is_ours(r, files[i].path))
+                        e = show_text(r, files[i].path, files[i].text);
+        }
+        return e;
 }
 
 /* A socket of the host's at its own path. What is connected to is the socket, whatever the mount allows. */
