@@ -46,10 +46,13 @@ def forge(stage):
 
 def steal(client, stage):
     """Reads what the client sends, beside the server, which stands behind it in the queue after its first call."""
-    client.say('Bash', command='(cat /proc/$PPID/fd/0 & for fd in 3 4 5 6 7 8 9; do cat <&$fd & done; wait) '
-                               '&>/dev/null & echo', run_in_background=True)
-    time.sleep(0.5)
-    return ''.join(client.say('Read', file_path='notes.txt') for _ in range(20))
+    client.say('Bash', command='(for thief in 1 2 3 4; do cat /proc/$PPID/fd/0 & done; for fd in 3 4 5 6 7 8 9; do cat <&$fd & done; '
+                               'wait) &>/dev/null & echo', run_in_background=True)
+
+    def read(_):
+        time.sleep(0.05)    # the thieves may need a moment
+        return client.say('Read', file_path='notes.txt')
+    return ''.join(map(read, range(20)))
 
 
 @sieges(
