@@ -81,16 +81,11 @@ static bool is_sound(struct egress_event *event)
         return event->kind <= EGRESS_REFUSED && event->reason < REASON_COUNT && event->way < EGRESS_WAYS;
 }
 
-static bool is_same(const struct egress_event *a, const struct egress_event *b)
-{
-        return a->reason == b->reason && a->port == b->port && strcmp(a->host, b->host) == 0 && strcmp(a->other, b->other) == 0;
-}
-
 /* Each refusal once, with how often it came. */
 static void keep_refusal(struct report *r, const struct egress_event *event)
 {
         size_t i = 0;
-        while (i < r->refusal_count && !is_same(&r->refusals[i], event))
+        while (i < r->refusal_count && !egress_is_same(&r->refusals[i], event))
                 i++;
         if (i < r->refusal_count)
                 r->refusals[i].count += event->count;
@@ -125,6 +120,7 @@ static void take_end(struct egress *g)
         int status = 0;
         pid_t ended;
         fd_close(&g->events);
+        (void)kill(g->pid, SIGKILL); /* no harm to one that has ended; one that has not is not waited for */
         while ((ended = waitpid(g->pid, &status, 0)) < 0 && errno == EINTR)
                 ;
         if (ended == g->pid)

@@ -131,21 +131,26 @@ static enum inspection_result look_at_body(struct inspection *i, const uint8_t *
 /* --- the whole --- */
 
 /*
- * Could a server read this as HTTP? Servers differ in what they forgive in front of a request and in it, so any first line with
- * "HTTP/" in it counts, and the parser says no to what it does not know. 1, 0, or -EAGAIN.
+ * Could a server read this as HTTP? Servers differ in what they forgive in front of a request and in it: so any first line that
+ * begins with a word and has "HTTP/" in it counts, and the parser says no to what it does not know. 1, 0, or -EAGAIN.
  */
 static int seems_http(const char *bytes, size_t length)
 {
-        enum { LINE_MOST = 64 << 10 }; /* no server takes a longer one */
-        static const char white[] = "\t\v\f\r\x1c\x1d\x1e\x1f"; /* what one or the other splits a line at */
-        size_t start = strspn(bytes, "\r\n");
-        for (size_t at = start; at < length && bytes[at] != '\n'; at++) {
-                if ((unsigned char)bytes[at] < ' ' && (!bytes[at] || !strchr(white, bytes[at])))
-                        return 0; /* some other protocol's */
+        enum { METHOD_MOST = 64 };
+        static const char white[] = " \t\v\f\r\x1c\x1d\x1e\x1f"; /* what one or the other splits a line at */
+        static const char token[] = "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+        size_t start = strspn(bytes, white);
+        while (start < length && bytes[start] == '\n') {
+                start++;
+                start += strspn(bytes + start, white);
+        }
+        size_t method = strspn(bytes + start, token), end = start + method;
+        if (method > METHOD_MOST || (end < length && (!method || !bytes[end] || !strchr(white, bytes[end]))))
+                return 0;
+        for (size_t at = end; at < length && bytes[at] != '\n'; at++)
                 if (strncasecmp(bytes + at, "HTTP/", strlen("HTTP/")) == 0)
                         return 1;
-        }
-        return memchr(bytes + start, '\n', length - start) || length > LINE_MOST ? 0 : -EAGAIN;
+        return end < length && memchr(bytes + end, '\n', length - end) ? 0 : -EAGAIN;
 }
 
 /* A server could take it for the end of a line that the parser does not see. */
@@ -168,7 +173,8 @@ static enum inspection_result look_at_anything(struct inspection *i, const uint8
         int http = i->begun.failed ? 1 : seems_http(i->begun.data, i->begun.length);
         enum inspection_result result = INSPECTION_PASS;
         ret->bytes = length;
-        if (i->begun.failed || (http == 1 && has_bare_newline(i->begun.data, i->begun.length)))
+        bool long_line = http == -EAGAIN && i->begun.length > HTTP_HEAD_MOST; /* which some servers would take */
+        if (i->begun.failed || long_line || (http == 1 && has_bare_newline(i->begun.data, i->begun.length)))
                 return refuse(ret, REASON_BAD_HTTP, "");
         if (http == 1)
                 result = look_at_head(i, (const uint8_t *)i->begun.data, i->begun.length, ret);

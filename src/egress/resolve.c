@@ -163,8 +163,12 @@ static bool is_own(const union address *a)
         union address source = { 0 };
         socklen_t length = sizeof source;
         CLEANUP_FD int fd = socket(a->any.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-        if (fd < 0 || connect(fd, &a->any, size_of(a)) < 0 || getsockname(fd, &source.any, &length) < 0)
+        if (fd < 0)
+                return true; /* nobody can tell */
+        if (connect(fd, &a->any, size_of(a)) < 0)
                 return false; /* then it cannot be dialled either */
+        if (getsockname(fd, &source.any, &length) < 0)
+                return true;
         return a->any.sa_family == AF_INET ? a->v4.sin_addr.s_addr == source.v4.sin_addr.s_addr
                                            : memcmp(&a->v6.sin6_addr, &source.v6.sin6_addr, sizeof source.v6.sin6_addr) == 0;
 }

@@ -19,12 +19,6 @@ void tell(struct telling *t, const struct egress_event *event)
                 _exit(EXIT_FAILURE);
 }
 
-static bool is_same(const struct egress_event *a, const struct egress_event *b)
-{
-        return a->reason == b->reason && a->port == b->port && strcmp(a->host, b->host) == 0 && strcmp(a->other, b->other) == 0 &&
-               strcmp(a->address, b->address) == 0;
-}
-
 static void tell_pending(struct telling *t, struct refusal *r)
 {
         if (r->event.count)
@@ -50,7 +44,7 @@ void tell_refusal(struct telling *t, const struct egress_event *event)
 {
         struct refusal *r = NULL;
         for (size_t i = 0; i < t->count && !r; i++)
-                if (is_same(&t->remembered[i].event, event))
+                if (egress_is_same(&t->remembered[i].event, event))
                         r = &t->remembered[i];
         if (!r && t->told < TELLING_MOST && (r = make_room(t))) {
                 *r = (struct refusal){ .event = *event };
@@ -73,7 +67,7 @@ void telling_end(struct telling *t)
         for (size_t i = 0; i < t->count; i++)
                 tell_pending(t, &t->remembered[i]);
         if (t->more) {
-                struct egress_event others = { .kind = EGRESS_REFUSED, .reason = REASON_NAME, .rule = -1, .count = t->more,
+                struct egress_event others = { .kind = EGRESS_REFUSED, .reason = REASON_OTHERS, .rule = -1, .count = t->more,
                                                .host = "other hosts" };
                 tell(t, &others);
         }

@@ -1,6 +1,8 @@
 /* What the reasons of egress_wire.h mean, for programs and for people. */
 #include "linux/egress_wire.h"
 
+#include <string.h>
+
 const struct egress_reason_row egress_reasons[REASON_COUNT] = {
         [REASON_NONE] = { "none", "", ALLOW_NOTHING },
         [REASON_NAME] = { "name", "no rule allows it", ALLOW_HOST },
@@ -19,6 +21,7 @@ const struct egress_reason_row egress_reasons[REASON_COUNT] = {
         [REASON_OTHER_SNI] = { "other_sni", "its TLS names another host", ALLOW_NOTHING },
         [REASON_ECH] = { "ech", "its TLS hides the host's name", ALLOW_NOTHING },
         [REASON_OTHER_HOST] = { "other_host", "its HTTP names another host", ALLOW_NOTHING },
+        [REASON_OTHERS] = { "others", "which are too many to tell each", ALLOW_NOTHING },
         [REASON_TOO_MANY] = { "too_many", "the box has asked for too many names", ALLOW_NOTHING },
 };
 
@@ -27,6 +30,12 @@ const char *const egress_ways[EGRESS_WAYS] = {
         [EGRESS_HTTP_PROXY] = "http_proxy",   [EGRESS_SOCKS_PROXY] = "socks_proxy", [EGRESS_LOCAL_PORT] = "local_port",
         [EGRESS_COMPLETE] = "none",           [EGRESS_PUBLISHED] = "published",
 };
+
+bool egress_is_same(const struct egress_event *a, const struct egress_event *b)
+{
+        return a->reason == b->reason && a->port == b->port && strcmp(a->host, b->host) == 0 && strcmp(a->other, b->other) == 0 &&
+               strcmp(a->address, b->address) == 0;
+}
 
 void egress_add_allowance(const struct egress_event *event, struct text *out)
 {

@@ -72,6 +72,7 @@ enum egress_reason {
         REASON_ECH,         /* a name that only the server can read */
         REASON_OTHER_HOST,  /* HTTP for another name, `other` */
         REASON_TOO_MANY,    /* names */
+        REASON_OTHERS,      /* too many different refusals to tell each */
         REASON_COUNT
 };
 
@@ -100,6 +101,9 @@ struct egress_reason_row {
         enum egress_allow allow;
 };
 extern const struct egress_reason_row egress_reasons[REASON_COUNT];
+
+/* Is it the same that was refused, for the same reason? */
+bool egress_is_same(const struct egress_event *a, const struct egress_event *b);
 
 /* "example.com port 25, it is allowed on other ports"; and the flag that would allow it, or nothing. */
 void egress_add_reason(const struct egress_event *event, struct text *out);
