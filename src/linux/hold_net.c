@@ -8,12 +8,8 @@
  *
  * Without nftables only the proxies serve, and connections that do not use one fail for want of a route.
  */
-#include <arpa/inet.h>
 #include <errno.h>
 #include <linux/netlink.h>
-#include <net/if.h>
-#include <netinet/in.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -22,69 +18,15 @@
 #include "linux/egress_wire.h"
 #include "linux/filter_install.h"
 #include "linux/hold.h"
-#include "linux/net_messages.h"
+#include "linux/net_setup.h"
 #include "wire/wire.h"
 
 static const char stage[] = "network namespace";
 
-enum { BACKLOG = 1024 };
-
-static int raise_loopback(struct error *e)
-{
-        struct ifreq lo = { .ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING };
-        CLEANUP_FD int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-        if (fd < 0 || ioctl(fd, SIOCSIFFLAGS, &lo) < 0)
-                return error_errno(e, errno, stage, "cannot bring the loopback up");
-        return 0;
-}
-
-/* Counts what the kernel acknowledges in one packet. Returns the number, or the first refusal as -errno. */
-static int count_answers(const char *packet, size_t length)
-{
-        int count = 0;
-        for (const struct nlmsghdr *h = (const void *)packet; NLMSG_OK(h, length); h = NLMSG_NEXT(h, length)) {
-                const struct nlmsgerr *answer = NLMSG_DATA(h);
-                if (h->nlmsg_type != NLMSG_ERROR)
-                        continue;
-                if (answer->error)
-                        return answer->error;
-                count++;
-        }
-        return count;
-}
-
-/* 0, or -errno of what the kernel refused. */
-static int tell_kernel(int bus, const struct net_messages *m)
-{
-        CLEANUP_FD int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, bus);
-        if (fd < 0 || send(fd, m->bytes, m->length, 0) != (ssize_t)m->length)
-                return -errno;
-        for (unsigned left = m->acknowledgements; left;) {
-                _Alignas(struct nlmsghdr) char packet[8192];
-                ssize_t n = recv(fd, packet, sizeof packet, 0);
-                int counted = n < 0 ? -errno : count_answers(packet, (size_t)n);
-                if (counted < 0)
-                        return counted;
-                left -= (unsigned)counted < left ? (unsigned)counted : left;
-        }
-        return 0;
-}
-
-static int listen_at(int type, bool v6, uint16_t port)
-{
-        const struct sockaddr_in6 six = { .sin6_family = AF_INET6, .sin6_port = htons(port), .sin6_addr = IN6ADDR_LOOPBACK_INIT };
-        const struct sockaddr_in four = { .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-        const struct sockaddr *at = v6 ? (const struct sockaddr *)&six : (const struct sockaddr *)&four;
-        CLEANUP_FD int fd = socket(v6 ? AF_INET6 : AF_INET, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-        if (fd < 0 || bind(fd, at, v6 ? sizeof six : sizeof four) < 0 || (type == SOCK_STREAM && listen(fd, BACKLOG) < 0))
-                return -errno;
-        return TAKE_FD(fd);
-}
-
 static int make_entrance(const struct site *site, enum egress_entrance entrance, int type, uint16_t port, bool v6, struct error *e)
 {
         const struct egress_listener m = { entrance, port, v6 };
-        CLEANUP_FD int fd = listen_at(type, v6, port);
+        CLEANUP_FD int fd = net_listen(type, v6, port);
         int r = fd < 0 ? fd : wire_send(site->request->egress, &m, sizeof m, fd);
         return r < 0 ? error_errno(e, -r, stage, "cannot make an entrance at port %u", port) : 0;
 }
@@ -123,10 +65,10 @@ static int await_egress(const struct site *site, struct error *e)
 
 static int open_entrances(struct site *site, struct error *e)
 {
-        int refused = tell_kernel(NETLINK_NETFILTER, &net_rules);
+        int refused = net_tell_kernel(NETLINK_NETFILTER, &net_rules);
         bool direct = refused == 0;
-        bool v6 = direct && tell_kernel(NETLINK_ROUTE, &net_routes_v6) == 0; /* a kernel may have been told to have none */
-        int r = direct ? tell_kernel(NETLINK_ROUTE, &net_routes_v4) : 0;
+        bool v6 = direct && net_tell_kernel(NETLINK_ROUTE, &net_routes_v6) == 0; /* a kernel may have been told to have none */
+        int r = direct ? net_tell_kernel(NETLINK_ROUTE, &net_routes_v4) : 0;
         if (r < 0)
                 return error_errno(e, -r, stage, "cannot add an address and a route");
         if (!direct) {
@@ -158,8 +100,10 @@ static int prepare(struct site *site, struct error *e)
 {
         if (!site_has(site->plan, SPACE_NET))
                 return 0;
-        int r = raise_loopback(e);
-        return r < 0 || site->request->egress < 0 ? r : open_entrances(site, e);
+        int r = net_raise_loopback();
+        if (r < 0)
+                return error_errno(e, -r, stage, "cannot bring the loopback up");
+        return site->request->egress < 0 ? 0 : open_entrances(site, e);
 }
 
 static void report(const struct standing *s, struct text *out)
