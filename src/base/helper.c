@@ -125,7 +125,9 @@ static int move_descriptors(const int *fds, size_t count)
 int helper_start(const char *name, const int *fds, size_t count, struct error *e)
 {
         struct error why = { 0 };
-        pid_t front = getpid(), pid = count <= HELPER_FDS_MOST ? fork() : -1;
+        if (count > HELPER_FDS_MOST)
+                return error_set(e, E2BIG, stage, "too many descriptors for %s", name);
+        pid_t front = getpid(), pid = fork();
         if (pid < 0)
                 return error_errno(e, errno, stage, "cannot fork");
         if (pid > 0)

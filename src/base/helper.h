@@ -19,9 +19,9 @@ int helper_exec(const char *name, char *const *arguments, struct error *e);
 int helper_run(const char *name, char *const *arguments, char *ret, size_t size, struct error *e);
 
 /*
- * Starts the helper in a child that ends with this process. fds[i] becomes its descriptor i, and it gets no others, and no environment. Returns its
- * process id, or -errno with an error. The caller has one thread. A helper that is not there exits with 125, and says so on its
- * standard error.
+ * Starts the helper in a child that ends with this process. fds[i] becomes its descriptor i; it gets no others, and no
+ * environment. Returns its process id, or -errno with an error. The caller has one thread. A helper that is not there exits with
+ * 125, and says so on its standard error.
  */
 int helper_start(const char *name, const int *fds, size_t count, struct error *e);
 

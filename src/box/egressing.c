@@ -44,7 +44,7 @@ static int write_plan(const struct plan *plan, struct error *e)
         return TAKE_FD(fd);
 }
 
-int egress_start(struct report *r, struct trail *trail, struct egress *ret, int *ret_socket, struct error *e)
+int egress_start(struct report *r, struct trail *trail, struct egressing *ret, int *ret_socket, struct error *e)
 {
         int front[2], keeper[2];
         CLEANUP_FD int plan = write_plan(r->plan, e);
@@ -60,7 +60,7 @@ int egress_start(struct report *r, struct trail *trail, struct egress *ret, int 
         int pid = helper_start("ringwall-egress", fds, EGRESS_FDS, e);
         if (pid < 0)
                 return pid;
-        *ret = (struct egress){ .pid = pid, .events = TAKE_FD(events), .report = r, .trail = trail };
+        *ret = (struct egressing){ .pid = pid, .events = TAKE_FD(events), .report = r, .trail = trail };
         *ret_socket = TAKE_FD(for_keeper);
         return 0;
 }
@@ -98,7 +98,7 @@ static void keep_refusal(struct report *r, const struct egress_event *event)
         }
 }
 
-static void take_event(struct egress *g, struct egress_event *event)
+static void take_event(struct egressing *g, struct egress_event *event)
 {
         const struct plan *plan = g->report->plan;
         if (event->rule < 0 || (size_t)event->rule >= plan->hosts.count)
@@ -115,7 +115,7 @@ static void take_event(struct egress *g, struct egress_event *event)
 }
 
 /* With the box it ends by itself, and well; otherwise it was killed, or failed. */
-static void take_end(struct egress *g)
+static void take_end(struct egressing *g)
 {
         int status = 0;
         pid_t ended;
@@ -129,7 +129,7 @@ static void take_end(struct egress *g)
                 report_note(g->report, "the process that carries the box's connections has ended: the box has no network any more");
 }
 
-void egress_hear(struct egress *g)
+void egress_hear(struct egressing *g)
 {
         while (g->events >= 0) {
                 struct egress_event event;
@@ -145,7 +145,7 @@ void egress_hear(struct egress *g)
         }
 }
 
-void egress_end(struct egress *g)
+void egress_end(struct egressing *g)
 {
         int64_t now = clock_ms(), until = now + LAST_WORDS_MS;
         for (egress_hear(g); g->events >= 0 && now < until; egress_hear(g), now = clock_ms()) {
@@ -173,7 +173,6 @@ static void add_rule(const struct plan *plan, const struct egress_event *event, 
 
 void egress_explain(const struct plan *plan, const struct egress_event *event, struct text *out)
 {
-        CLEANUP_TEXT struct text allowance = { 0 };
         text_add(out, "refused");
         if (event->count > 1)
                 text_format(out, " %u times", event->count);
@@ -186,9 +185,7 @@ void egress_explain(const struct plan *plan, const struct egress_event *event, s
                 source_print(plan->hosts.list[event->rule].from, out);
                 text_add(out, ")");
         }
-        egress_add_allowance(event, &allowance);
-        if (allowance.length)
-                text_format(out, "; to allow it: %s", allowance.data);
+        egress_add_allowance(event, egress_way_out, out);
 }
 
 static void set_text(json_t *o, const char *key, const char *text)
@@ -214,7 +211,7 @@ json_t *egress_event_to_json(const struct plan *plan, const struct egress_event 
                 set_text(o, "why", egress_reasons[event->reason].why);
                 set_text(o, "other", event->other);
                 json_object_set_new(o, "count", json_integer(event->count));
-                egress_add_allowance(event, &allowance);
+                egress_add_allowance(event, "", &allowance);
                 set_text(o, "allow", allowance.data);
         }
         if (event->rule >= 0) {

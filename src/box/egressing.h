@@ -7,25 +7,25 @@
 #include "box/report.h"
 #include "box/trail.h"
 
-struct egress {
+struct egressing {
         pid_t pid;
         int events; /* readable when it has something to say: then egress_hear(); -1: there is none, or it has ended */
         struct report *report;
         struct trail *trail; /* NULL: nobody keeps one */
 };
-#define EGRESS_NONE ((struct egress){ .events = -1 })
+#define EGRESS_NONE ((struct egressing){ .events = -1 })
 
 /*
  * Starts it for the report's plan. *ret_socket is for the keeper, which hands the entrances over; the caller closes it once the
  * keeper has it. Returns 0 or -errno with an error.
  */
-int egress_start(struct report *r, struct trail *trail, struct egress *ret, int *ret_socket, struct error *e);
+int egress_start(struct report *r, struct trail *trail, struct egressing *ret, int *ret_socket, struct error *e);
 
 /* Takes what it said, into the report and the trail, without waiting. */
-void egress_hear(struct egress *g);
+void egress_hear(struct egressing *g);
 
 /* After the box has ended, and egress with it: the rest of what it said. Ends it if it does not. */
-void egress_end(struct egress *g);
+void egress_end(struct egressing *g);
 
 /* A refusal for a person: what was tried, why it was refused, the rule and its source, and the flag that would allow it. */
 void egress_explain(const struct plan *plan, const struct egress_event *event, struct text *out);

@@ -41,7 +41,8 @@ int start_check(const struct plan *plan, struct error *e)
                         return refuse(e, n[not_yet[i].number].from, not_yet[i].what);
         uint64_t spaces = n[PLAN_NAMESPACES].number;
         if (plan->unix_socket_count && !(spaces & SPACE_MOUNT))
-                return refuse(e, plan->unix_sockets[0].from, "a unix socket can only be shown to a box with a mount namespace; use --level strict");
+                return refuse(e, plan->unix_sockets[0].from,
+                              "a unix socket can only be shown to a box with a mount namespace; use --level strict");
         if (!(spaces & SPACE_PID) != !(spaces & SPACE_MOUNT))
                 return refuse(e, n[PLAN_NAMESPACES].from, "the namespaces pid and mount only work together, because of /proc");
         if (n[PLAN_ALLOW_NETWORK].number && !(spaces & SPACE_NET))

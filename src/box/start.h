@@ -22,7 +22,7 @@ char **start_environment(struct arena *a, const struct plan *plan, const char *s
 /* A box that was started, the process that carries its connections, and the cgroup that it runs in, if any. */
 struct running {
         struct box box;
-        struct egress egress;
+        struct egressing egress;
         struct cgroup cgroup;
 };
 

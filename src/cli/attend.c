@@ -34,7 +34,7 @@ enum { GRACE_MS = 2000, POLL_MS = 60000 };
 
 struct attendance {
         struct box *box;
-        struct egress *egress;
+        struct egressing *egress;
         struct terminal *terminal;
         int signals;
         int64_t end; /* of the time limit, or of the moment after it; -1: none */

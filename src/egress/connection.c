@@ -31,9 +31,11 @@
 
 #include "base/fd.h"
 #include "egress/dial.h"
+#include "egress/hello.h"
 #include "egress/http_target.h"
 #include "egress/inspection.h"
 #include "egress/socks.h"
+#include "policy/default_ports.h"
 
 enum {
         FIRST_SECONDS = 60,   /* until the program has said enough to be looked at */
@@ -90,7 +92,8 @@ static const char *name_of(const struct egress *g, const union address *a)
 
 static void describe(const struct connection *c, struct egress_event *ret)
 {
-        *ret = (struct egress_event){ .way = c->entrance, .rule = c->rule, .port = c->port, .sent = c->up.passed, .received = c->down.passed };
+        *ret = (struct egress_event){ .way = c->entrance, .rule = c->rule, .port = c->port, .sent = c->up.passed,
+                                      .received = c->down.passed };
         memcpy(ret->host, c->host, sizeof ret->host);
         if (c->address.any.sa_family)
                 address_print(&c->address, ret->address);
@@ -179,15 +182,11 @@ static void write_http_refusal(const struct egress_event *event, struct text *ou
         bool absent = event->reason == REASON_UNKNOWN || event->reason == REASON_UNREACHABLE;
         text_add(&body, absent ? "ringwall: cannot reach " : "ringwall: refused: ");
         egress_add_reason(event, &body);
-        size_t before = body.length;
-        text_add(&body, "; to allow it: ");
-        size_t with = body.length;
-        egress_add_allowance(event, &body);
-        if (body.length == with)
-                body.length = before;
-        text_format(out, "HTTP/1.1 %s\r\nContent-Type: text/plain\r\nContent-Length: %zu\r\nConnection: close\r\n\r\n%.*s\n",
+        egress_add_allowance(event, egress_way_out, &body);
+        text_add(&body, "\n");
+        text_format(out, "HTTP/1.1 %s\r\nContent-Type: text/plain\r\nContent-Length: %zu\r\nConnection: close\r\n\r\n%s",
                     absent ? "502 Bad Gateway" : event->reason == REASON_BAD_HTTP ? "400 Bad Request" : "403 Forbidden",
-                    body.length + 1, (int)body.length, body.data ? body.data : "");
+                    body.length, body.data ? body.data : "");
 }
 
 static enum socks_reply socks_reason(enum egress_reason reason)
@@ -204,7 +203,6 @@ static bool has_left(int fd)
 /* In the language that its first byte is of. False: it has not said anything yet. */
 static bool write_refusal(struct connection *c, struct text *out)
 {
-        enum { HANDSHAKE = 0x16 };
         static const char alert[] = { 0x15, 3, 3, 0, 2, 2, 49 }; /* fatal, access denied */
         uint8_t byte = 0;
         if (c->entrance == EGRESS_SOCKS_PROXY) {
@@ -215,7 +213,7 @@ static bool write_refusal(struct connection *c, struct text *out)
                 c->first = byte;
         if (c->entrance == EGRESS_HTTP_PROXY || (c->first >= 'A' && c->first <= 'Z'))
                 write_http_refusal(&c->refusal, out);
-        else if (c->first == HANDSHAKE)
+        else if (c->first == HELLO_FIRST_BYTE)
                 text_add_bytes(out, alert, sizeof alert);
         return c->first >= 0 || out->length || has_left(c->client);
 }
@@ -247,7 +245,7 @@ static void say_refusal(struct connection *c)
 /* May end the connection. */
 static void refuse(struct connection *c, enum egress_reason reason, const char *other)
 {
-        bool speaks_first = c->port == 80 || c->port == 443 || c->entrance != EGRESS_TRANSPARENT || c->first >= 0 || c->looking;
+        bool speaks_first = port_is_default(NULL, c->port) || c->entrance != EGRESS_TRANSPARENT || c->first >= 0 || c->looking;
         describe(c, &c->refusal);
         c->refusal.reason = reason;
         (void)snprintf(c->refusal.other, sizeof c->refusal.other, "%s", other);
@@ -345,7 +343,7 @@ static void reach(struct connection *c)
         bool any = hosts_find(&g->plan->private_hosts, c->host, c->port) != NULL;
         inspection_begin(&c->inspection, c->host, c->port, c->proxied);
         c->stage = STAGE_REACHING;
-        if (c->port != 80 && c->port != 443) /* where a server may speak first, and for as long as it likes */
+        if (!port_is_default(NULL, c->port)) /* where a server may speak first, and for as long as it likes */
                 (void)event_del(c->timer);
         c->resolving = resolve_start(g->resolver, c->host, c->port, any, on_resolved, c);
         if (!c->resolving)
@@ -678,8 +676,8 @@ void connection_begin(struct egress *g, int fd, enum egress_entrance entrance, u
                 (void)close(fd);
                 return;
         }
-        *c = (struct connection){ .egress = g, .entrance = entrance, .stage = STAGE_ASKED, .rule = -1, .port = port, .client = fd, .server = -1, .first = -1,
-                                  .least = 1, .next = g->connections, .link = &g->connections };
+        *c = (struct connection){ .egress = g, .entrance = entrance, .stage = STAGE_ASKED, .rule = -1, .port = port, .client = fd,
+                                  .server = -1, .first = -1, .least = 1, .next = g->connections, .link = &g->connections };
         if (c->next)
                 c->next->link = &c->next;
         g->connections = c;

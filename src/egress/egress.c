@@ -7,8 +7,8 @@
  * How it works: one loop (libevent). DNS is answered with addresses that stand for names (dns_server.c, names.c), so a connection to
  * such an address is one to that name; connection.c makes and carries it.
  *
- * What it can do itself: it has no file, starts no program, and sees no other process. It read the resolver's files before. It speaks
- * TCP and DNS to the outside, as it has to.
+ * What it can do itself: it opens no file, starts no program, and cannot look at another process; before Linux 6.12 it could still
+ * signal those of the same person. It read the resolver's files before. It speaks TCP and DNS to the outside, as it has to.
  *
  * If it dies, the entrances die with it: the box has no network then. It ends when the keeper does, or the front.
  */
@@ -57,6 +57,10 @@ static int read_plan(struct plan **ret, struct error *e)
 static int confine(struct error *e)
 {
         struct ruleset none = { .fd = -1 };
+        CLEANUP_FD int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+        for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) /* the plan, and the person's terminal */
+                if (null < 0 || dup2(null, fd) < 0)
+                        return error_errno(e, errno, stage, "cannot let go of the standard streams");
         if (prctl(PR_SET_DUMPABLE, 0) < 0)
                 return error_errno(e, errno, stage, "cannot become undumpable");
         int r = confine_privileges(e);

@@ -12,6 +12,7 @@
 #include "policy/caps.h"
 
 enum {
+        HELLO_FIRST_BYTE = 0x16, /* a record of the handshake */
         HELLO_MESSAGE_MOST = 64 << 10, /* bytes of a ClientHello; those of today have 200 to 2000 */
         HELLO_RECORDS_MOST = 64,       /* records that it may be spread over */
         HELLO_EXTENSIONS_MOST = 64,    /* extensions in it */

@@ -21,7 +21,7 @@
 
 _Static_assert((int)INSPECTION_MOST >= (int)HELLO_MOST && (int)INSPECTION_MOST >= (int)HTTP_HEAD_MOST, "what is looked at can be shown");
 
-enum { PORT_HTTP = 80, PORT_HTTPS = 443, HANDSHAKE = 0x16 };
+enum { PORT_HTTP = 80, PORT_HTTPS = 443 };
 
 void inspection_begin(struct inspection *i, const char *host, uint16_t port, bool proxied)
 {
@@ -198,7 +198,7 @@ static enum inspection_result look_at_anything(struct inspection *i, const uint8
 
 static enum inspection_result look_first(struct inspection *i, const uint8_t *bytes, size_t length, struct inspected *ret)
 {
-        if (i->port != PORT_HTTP && !i->begun.length && bytes[0] == HANDSHAKE)
+        if (i->port != PORT_HTTP && !i->begun.length && bytes[0] == HELLO_FIRST_BYTE)
                 return look_at_hello(i, bytes, length, ret);
         if (i->port == PORT_HTTPS)
                 return refuse(ret, REASON_NO_TLS, "");
@@ -237,7 +237,7 @@ enum inspection_result inspection_look(struct inspection *i, const uint8_t *byte
         *ret = (struct inspected){ 0 };
         enum inspection_result result = look(i, bytes, length, ret);
         /* What was begun will never be whole. */
-        return result == INSPECTION_MORE && ended ? refuse(ret, *bytes == HANDSHAKE ? REASON_BAD_TLS : REASON_BAD_HTTP, "") : result;
+        return result == INSPECTION_MORE && ended ? refuse(ret, *bytes == HELLO_FIRST_BYTE ? REASON_BAD_TLS : REASON_BAD_HTTP, "") : result;
 }
 
 bool inspection_awaits_answer(const struct inspection *i)

@@ -184,7 +184,8 @@ static void give(struct resolving *r)
                         a.v4.sin_port = htons(r->port);
                 else
                         a.v6.sin6_port = htons(r->port);
-                enum egress_reason why = r->any ? REASON_NONE : address_refused(&a) ? REASON_PRIVATE : is_own(&a) ? REASON_OWN : REASON_NONE;
+                enum egress_reason why = r->any ? REASON_NONE
+                                         : address_refused(&a) ? REASON_PRIVATE : is_own(&a) ? REASON_OWN : REASON_NONE;
                 if (why == REASON_NONE) {
                         good[count++] = a;
                 } else {
@@ -242,7 +243,8 @@ static void on_answer(void *data, int status, int timeouts, struct ares_addrinfo
         size_t count = 0;
         int seconds = CACHE_MOST_S;
         (void)timeouts;
-        for (struct ares_addrinfo_node *n = status == ARES_SUCCESS ? found->nodes : NULL; n && count < ARRAY_SIZE(addresses); n = n->ai_next) {
+        struct ares_addrinfo_node *n = status == ARES_SUCCESS ? found->nodes : NULL;
+        for (; n && count < ARRAY_SIZE(addresses); n = n->ai_next) {
                 if (n->ai_addrlen > sizeof addresses[0])
                         continue;
                 memcpy(&addresses[count++], n->ai_addr, n->ai_addrlen);

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "policy/default_ports.h"
+
 const struct egress_reason_row egress_reasons[REASON_COUNT] = {
         [REASON_NONE] = { "none", "", ALLOW_NOTHING },
         [REASON_NAME] = { "name", "no rule allows it", ALLOW_HOST },
@@ -25,6 +27,8 @@ const struct egress_reason_row egress_reasons[REASON_COUNT] = {
         [REASON_TOO_MANY] = { "too_many", "the box has asked for too many names", ALLOW_NOTHING },
 };
 
+const char egress_way_out[] = "; to allow it: ";
+
 const char *const egress_ways[EGRESS_WAYS] = {
         [EGRESS_TRANSPARENT] = "direct",      [EGRESS_DNS_PACKETS] = "dns",         [EGRESS_DNS_STREAM] = "dns",
         [EGRESS_HTTP_PROXY] = "http_proxy",   [EGRESS_SOCKS_PROXY] = "socks_proxy", [EGRESS_LOCAL_PORT] = "local_port",
@@ -37,18 +41,15 @@ bool egress_is_same(const struct egress_event *a, const struct egress_event *b)
                strcmp(a->address, b->address) == 0;
 }
 
-void egress_add_allowance(const struct egress_event *event, struct text *out)
+void egress_add_allowance(const struct egress_event *event, const char *before, struct text *out)
 {
         enum egress_allow allow = egress_reasons[event->reason].allow;
-        bool usual = !event->port || event->port == 443 || event->port == 80;
+        bool usual = !event->port || port_is_default(NULL, event->port);
         if (!*event->host || allow == ALLOW_NOTHING)
                 return;
-        if (allow == ALLOW_PRIVATE)
-                text_format(out, "--allow-private %s", event->host);
-        else if (allow == ALLOW_HOST && usual)
-                text_format(out, "--allow-domain %s", event->host);
-        else
-                text_format(out, "--allow-domain %s:%u", event->host, event->port);
+        text_format(out, "%s%s %s", before, allow == ALLOW_PRIVATE ? "--allow-private" : "--allow-domain", event->host);
+        if (allow == ALLOW_PORT || (allow == ALLOW_HOST && !usual))
+                text_format(out, ":%u", event->port);
 }
 
 void egress_add_reason(const struct egress_event *event, struct text *out)

@@ -105,8 +105,9 @@ extern const struct egress_reason_row egress_reasons[REASON_COUNT];
 /* Is it the same that was refused, for the same reason? */
 bool egress_is_same(const struct egress_event *a, const struct egress_event *b);
 
-/* "example.com port 25, it is allowed on other ports"; and the flag that would allow it, or nothing. */
+/* "example.com port 25, it is allowed on other ports"; and the flag that would allow it, if there is one, with a text before. */
 void egress_add_reason(const struct egress_event *event, struct text *out);
-void egress_add_allowance(const struct egress_event *event, struct text *out);
+void egress_add_allowance(const struct egress_event *event, const char *before, struct text *out);
+extern const char egress_way_out[]; /* such a text */
 
 #endif

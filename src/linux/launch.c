@@ -103,7 +103,8 @@ static int not_started(struct start_failure *f, int error, const char *name)
 static _Noreturn void serve(const struct launch_request *request)
 {
         enum { PLACE = STDERR_FILENO + 1 };
-        if ((request->socket != PLACE && dup3(request->socket, PLACE, O_CLOEXEC) < 0) || /* no command's business */ syscall(SYS_close_range, PLACE + 1U, ~0U, 0U) < 0)
+        /* Close-on-exec: it is no command's business. */
+        if ((request->socket != PLACE && dup3(request->socket, PLACE, O_CLOEXEC) < 0) || syscall(SYS_close_range, PLACE + 1U, ~0U, 0U) < 0)
                 _exit(EXIT_RINGWALL);
         /* What the person's environment says is nobody's business here, and this process is a copy of one that had it. */
         for (char **variable = environ; variable && *variable; variable++)
@@ -165,12 +166,15 @@ struct care {
         struct denials denials;
 };
 
-/* All that is dead; true, with its status, when the command is among them. Tells the front when it was stopped. */
-static bool reap(const struct care *c, int *ret_status)
+/*
+ * All that is dead; 1, with its status, when the command is among them, 0, or -errno. Tells the front when it was stopped.
+ */
+static int reap(const struct care *c, int *ret_status)
 {
-        bool ended = false;
+        int ended = 0;
         int status = 0;
-        for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0 || (pid < 0 && errno == EINTR);) {
+        pid_t pid;
+        while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0 || (pid < 0 && errno == EINTR)) {
                 if (pid != c->command)
                         continue;
                 if (WIFSTOPPED(status) && c->site.request->serve) {
@@ -182,9 +186,9 @@ static bool reap(const struct care *c, int *ret_status)
                         continue;
                 }
                 *ret_status = status;
-                ended = true;
+                ended = 1;
         }
-        return ended;
+        return ended || pid == 0 ? ended : -errno;
 }
 
 /* Kernels that cannot scope signals: child by child, until there is none. What forks faster than that wins. */
@@ -331,7 +335,8 @@ static int look_after(struct care *c)
                 bool blind = poll(events, ARRAY_SIZE(events), -1) < 0 && errno != EINTR;
                 if (!blind && events[CHILDREN].revents)
                         blind = read(c->children, &info, sizeof info) < 0 && errno != EAGAIN;
-                if (blind) { /* nobody would look after it */
+                int dead = blind ? -EIO : reap(c, &status);
+                if (dead < 0) { /* nobody would look after it */
                         end_others(c);
                         return EXIT_RINGWALL;
                 }
@@ -341,7 +346,7 @@ static int look_after(struct care *c)
                 }
                 if (events[EGRESS].revents && net_give_socket(events[EGRESS].fd) < 0)
                         events[EGRESS].fd = -1; /* gone, and the box's network with it */
-                if (reap(c, &status)) {
+                if (dead) {
                         end_others(c);
                         tell_denials(c);
                         fd_close(&c->site.pty.slave); /* the last: now the front reads the end of the output */
