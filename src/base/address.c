@@ -110,6 +110,13 @@ const struct address_range *address_range_at(size_t index)
         return index < ARRAY_SIZE(v6) ? &v6[index] : NULL;
 }
 
+bool address_read(const char *text, union address *ret)
+{
+        *ret = (union address){ .v6 = { 0 } };
+        ret->any.sa_family = strchr(text, ':') ? AF_INET6 : AF_INET;
+        return inet_pton(ret->any.sa_family, text, ret->any.sa_family == AF_INET6 ? (void *)&ret->v6.sin6_addr : &ret->v4.sin_addr) == 1;
+}
+
 void address_print(const union address *a, char ret[ADDRESS_TEXT_SIZE])
 {
         const void *bytes = a->any.sa_family == AF_INET ? (const void *)&a->v4.sin_addr : &a->v6.sin6_addr;

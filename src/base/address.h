@@ -31,6 +31,9 @@ const struct address_range *address_refused(const union address *a);
 /* All of them, for tests and documentation; NULL behind the last. */
 const struct address_range *address_range_at(size_t index);
 
+/* An address in one of the spellings that inet_pton(3) has, without a port; false: it is none. */
+bool address_read(const char *text, union address *ret);
+
 /* The address without its port, in its one spelling. */
 enum { ADDRESS_TEXT_SIZE = INET6_ADDRSTRLEN };
 void address_print(const union address *a, char ret[ADDRESS_TEXT_SIZE]);

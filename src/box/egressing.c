@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -27,18 +28,50 @@ enum { LAST_WORDS_MS = 2000 };
 
 /* --- starting it --- */
 
-/* Of the plan only what egress needs: it does not get to know files, commands or the environment. */
-static int write_plan(const struct plan *plan, struct error *e)
+static bool is_printable(const char *text)
+{
+        while (*text >= ' ' && *text <= '~')
+                text++;
+        return !*text;
+}
+
+/* What the person's environment says of proxies, in either case, as programs read it. */
+static int add_proxies(json_t *order, struct error *e)
+{
+        static const struct {
+                const char *key, *name, *other_case;
+        } variables[] = {
+                { EGRESS_ORDER_PROXY, "https_proxy", "HTTPS_PROXY" },
+                { EGRESS_ORDER_NO_PROXY, "no_proxy", "NO_PROXY" },
+        };
+        for (size_t i = 0; i < ARRAY_SIZE(variables); i++) {
+                const char *value = getenv(variables[i].name);
+                if (!value || !*value)
+                        value = getenv(variables[i].other_case);
+                if (value && !is_printable(value))
+                        return error_set(e, EINVAL, stage, "%s has bytes in it that are no part of a host's name",
+                                         variables[i].other_case);
+                if (value)
+                        json_object_set_new(order, variables[i].key, json_string(value));
+        }
+        return 0;
+}
+
+/* Of the plan only what egress needs: it does not get to know files, commands or the rest of the environment. */
+static int write_order(const struct plan *plan, struct error *e)
 {
         struct plan part = { .workspace = "/nowhere", .home = "/nowhere", .hosts = plan->hosts, .private_hosts = plan->private_hosts,
                              .local_ports = plan->local_ports, .published = plan->published };
         memcpy(part.number, plan->number, sizeof part.number);
-        CLEANUP_JSON json_t *json = plan_to_json(&part);
+        CLEANUP_JSON json_t *json = json_pack("{s:o}", EGRESS_ORDER_PLAN, plan_to_json(&part));
         CLEANUP_TEXT struct text out = { 0 };
         CLEANUP_FD int fd = memfd_create("plan", MFD_CLOEXEC);
+        int r = add_proxies(json, e);
+        if (r < 0)
+                return r;
         if (!json || json_write(json, &out, false) < 0)
                 return error_errno(e, ENOMEM, stage, "no memory");
-        int r = fd < 0 ? -errno : fd_write_all(fd, out.data, out.length);
+        r = fd < 0 ? -errno : fd_write_all(fd, out.data, out.length);
         if (r < 0 || lseek(fd, 0, SEEK_SET) < 0)
                 return error_errno(e, r < 0 ? -r : errno, stage, "cannot write the plan");
         return TAKE_FD(fd);
@@ -47,16 +80,16 @@ static int write_plan(const struct plan *plan, struct error *e)
 int egress_start(struct report *r, struct trail *trail, struct egressing *ret, int *ret_socket, struct error *e)
 {
         int front[2], keeper[2];
-        CLEANUP_FD int plan = write_plan(r->plan, e);
-        if (plan < 0)
-                return plan;
+        CLEANUP_FD int order = write_order(r->plan, e);
+        if (order < 0)
+                return order;
         if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, front) < 0)
                 return error_errno(e, errno, stage, "cannot make a socket");
         CLEANUP_FD int events = front[0], its_events = front[1];
         if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, keeper) < 0)
                 return error_errno(e, errno, stage, "cannot make a socket");
         CLEANUP_FD int for_keeper = keeper[0], its_keeper = keeper[1];
-        const int fds[EGRESS_FDS] = { plan, STDERR_FILENO, STDERR_FILENO, its_events, its_keeper };
+        const int fds[EGRESS_FDS] = { order, STDERR_FILENO, STDERR_FILENO, its_events, its_keeper };
         int pid = helper_start("ringwall-egress", fds, EGRESS_FDS, e);
         if (pid < 0)
                 return pid;
@@ -74,9 +107,8 @@ static bool is_sound(struct egress_event *event)
         const size_t sizes[] = { sizeof event->host, sizeof event->address, sizeof event->other };
         for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
                 texts[i][sizes[i] - 1] = '\0';
-                for (const char *p = texts[i]; *p; p++)
-                        if (*p < ' ' || *p > '~')
-                                return false;
+                if (!is_printable(texts[i]))
+                        return false;
         }
         return event->kind <= EGRESS_REFUSED && event->reason < REASON_COUNT && event->way < EGRESS_WAYS;
 }
@@ -203,6 +235,8 @@ json_t *egress_event_to_json(const struct plan *plan, const struct egress_event 
                 json_object_set_new(o, "port", json_integer(event->port));
         set_text(o, "address", event->address);
         set_text(o, "way", egress_ways[event->way]);
+        if (event->proxied)
+                json_object_set_new(o, "proxied", json_true());
         if (event->kind == EGRESS_PASSED) {
                 json_object_set_new(o, "sent", json_integer((json_int_t)event->sent));
                 json_object_set_new(o, "received", json_integer((json_int_t)event->received));

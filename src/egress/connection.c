@@ -35,6 +35,7 @@
 #include "egress/http_target.h"
 #include "egress/inspection.h"
 #include "egress/socks.h"
+#include "egress/tunnel.h"
 #include "policy/default_ports.h"
 
 enum {
@@ -62,10 +63,12 @@ struct connection {
         union address address; /* that was dialled */
         bool reached;
         bool proxied;          /* by HTTP, without a tunnel */
+        bool upstream;         /* through the person's own proxy */
         int client, server;
         struct event *client_read, *client_write, *server_read, *server_write, *timer;
         struct resolving *resolving;
         struct dialling *dialling;
+        struct tunnel *tunnel;
         struct flow up, down;
         struct inspection inspection;
         int first;     /* the byte with which the program began; -1: not yet */
@@ -93,7 +96,7 @@ static const char *name_of(const struct egress *g, const union address *a)
 static void describe(const struct connection *c, struct egress_event *ret)
 {
         *ret = (struct egress_event){ .way = c->entrance, .rule = c->rule, .port = c->port, .sent = c->up.passed,
-                                      .received = c->down.passed };
+                                      .received = c->down.passed, .proxied = c->upstream };
         memcpy(ret->host, c->host, sizeof ret->host);
         if (c->address.any.sa_family)
                 address_print(&c->address, ret->address);
@@ -105,8 +108,11 @@ static void stop_reaching(struct connection *c)
                 resolve_stop(c->resolving);
         if (c->dialling)
                 dial_stop(c->dialling);
+        if (c->tunnel)
+                tunnel_stop(c->tunnel);
         c->resolving = NULL;
         c->dialling = NULL;
+        c->tunnel = NULL;
 }
 
 static void free_event(struct event **e)
@@ -176,10 +182,16 @@ static void set_timer(struct connection *c, int seconds)
         (void)event_add(c->timer, &when);
 }
 
+/* Allowed, but not to be had. */
+static bool is_absent(enum egress_reason reason)
+{
+        return reason >= REASON_UNKNOWN && reason <= REASON_PROXY_REFUSED;
+}
+
 static void write_http_refusal(const struct egress_event *event, struct text *out)
 {
         CLEANUP_TEXT struct text body = { 0 };
-        bool absent = event->reason == REASON_UNKNOWN || event->reason == REASON_UNREACHABLE;
+        bool absent = is_absent(event->reason);
         text_add(&body, absent ? "ringwall: cannot reach " : "ringwall: refused: ");
         egress_add_reason(event, &body);
         egress_add_allowance(event, egress_way_out, &body);
@@ -191,7 +203,7 @@ static void write_http_refusal(const struct egress_event *event, struct text *ou
 
 static enum socks_reply socks_reason(enum egress_reason reason)
 {
-        return reason == REASON_UNKNOWN || reason == REASON_UNREACHABLE ? SOCKS_HOST_UNREACHABLE : SOCKS_FORBIDDEN;
+        return is_absent(reason) ? SOCKS_HOST_UNREACHABLE : SOCKS_FORBIDDEN;
 }
 
 static bool has_left(int fd)
@@ -278,17 +290,11 @@ static void on_event(evutil_socket_t fd, short what, void *data)
         go_on(data);
 }
 
-static void on_reached(void *data, int fd, const union address *address)
+/* What is said at this socket from now on, the host says and hears. May end the connection. */
+static void begin_carrying(struct connection *c, int fd)
 {
-        struct connection *c = data;
         struct event_base *base = c->egress->base;
         const int on = 1;
-        c->dialling = NULL;
-        c->address = *address;
-        if (fd < 0) {
-                refuse(c, REASON_UNREACHABLE, "");
-                return;
-        }
         c->server = c->up.to = c->down.from = fd;
         (void)setsockopt(fd, SOL_SOCKET, SO_OOBINLINE, &on, sizeof on);
         c->server_read = event_new(base, fd, EV_READ | EV_PERSIST, on_event, c);
@@ -304,6 +310,36 @@ static void on_reached(void *data, int fd, const union address *address)
         go_on(c);
 }
 
+static void on_tunnel(void *data, int fd, int status)
+{
+        struct connection *c = data;
+        char answer[24] = "no answer";
+        c->tunnel = NULL;
+        if (status)
+                (void)snprintf(answer, sizeof answer, "status %d", status);
+        if (fd < 0)
+                refuse(c, REASON_PROXY_REFUSED, answer);
+        else
+                begin_carrying(c, fd);
+}
+
+static void on_reached(void *data, int fd, const union address *address)
+{
+        struct connection *c = data;
+        struct egress *g = c->egress;
+        c->dialling = NULL;
+        c->address = *address;
+        if (fd < 0) {
+                refuse(c, c->upstream ? REASON_PROXY : REASON_UNREACHABLE, "");
+        } else if (!c->upstream) {
+                begin_carrying(c, fd);
+        } else {
+                c->tunnel = tunnel_start(g->base, fd, &g->upstream, c->host, c->port, on_tunnel, c);
+                if (!c->tunnel)
+                        break_off(c);
+        }
+}
+
 static void on_resolved(void *data, enum egress_reason reason, const union address *addresses, size_t count)
 {
         struct connection *c = data;
@@ -311,7 +347,7 @@ static void on_resolved(void *data, enum egress_reason reason, const union addre
         if (reason != REASON_NONE) {
                 if (count)
                         c->address = addresses[0];
-                refuse(c, reason, "");
+                refuse(c, c->upstream ? REASON_PROXY : reason, "");
                 return;
         }
         c->dialling = dial_start(c->egress->base, addresses, count, on_reached, c);
@@ -340,12 +376,15 @@ static void reach(struct connection *c)
                 refuse(c, reason, "");
                 return;
         }
+        const struct destination *proxy = &g->upstream.proxy;
         bool any = hosts_find(&g->plan->private_hosts, c->host, c->port) != NULL;
         inspection_begin(&c->inspection, c->host, c->port, c->proxied);
         c->stage = STAGE_REACHING;
         if (!port_is_default(NULL, c->port)) /* where a server may speak first, and for as long as it likes */
                 (void)event_del(c->timer);
-        c->resolving = resolve_start(g->resolver, c->host, c->port, any, on_resolved, c);
+        c->upstream = upstream_carries(&g->upstream, c->host, c->port);
+        c->resolving = c->upstream ? resolve_start(g->resolver, proxy->host, proxy->port, true, on_resolved, c)
+                                   : resolve_start(g->resolver, c->host, c->port, any, on_resolved, c);
         if (!c->resolving)
                 break_off(c);
         else
@@ -529,13 +568,10 @@ static void carry(struct connection *c)
 /* Hosts are reached by name; an address may be one of those that stand for a name. False: it is another. */
 static bool take_destination(struct connection *c, const struct destination *to)
 {
-        const bool v6 = strchr(to->host, ':');
-        union address a = { .any.sa_family = v6 ? AF_INET6 : AF_INET };
+        union address a;
         const char *name = to->host;
-        if (to->is_address) {
-                (void)inet_pton(a.any.sa_family, to->host, v6 ? (void *)&a.v6.sin6_addr : &a.v4.sin_addr);
+        if (to->is_address && address_read(to->host, &a))
                 name = name_of(c->egress, &a);
-        }
         c->port = to->port;
         if (name)
                 (void)snprintf(c->host, sizeof c->host, "%s", name);

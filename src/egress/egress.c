@@ -40,7 +40,8 @@ static const char stage[] = "egress";
 
 enum { PLAN_BYTES = 16 << 20, PLAN_DEPTH = 16, ACCEPT_AT_ONCE = 16 };
 
-static int read_plan(struct plan **ret, struct error *e)
+/* What it is to do, from the front. */
+static int read_order(struct egress *g, struct plan **ret, struct error *e)
 {
         CLEANUP_FREE char *text = NULL;
         size_t length = 0;
@@ -50,7 +51,11 @@ static int read_plan(struct plan **ret, struct error *e)
                 return r;
         if (json_parse_bounded(text, length, PLAN_BYTES, PLAN_DEPTH, &json, NULL, NULL, NULL) < 0)
                 return error_set(e, EINVAL, stage, "the plan is no JSON");
-        return plan_from_json(json, ret, e);
+        const char *proxy = json_string_value(json_object_get(json, EGRESS_ORDER_PROXY));
+        const char *wrong = upstream_read(proxy, json_string_value(json_object_get(json, EGRESS_ORDER_NO_PROXY)), &g->upstream);
+        if (wrong)
+                return error_set(e, EINVAL, stage, "the proxy in HTTPS_PROXY cannot be used: %s", wrong);
+        return plan_from_json(json_object_get(json, EGRESS_ORDER_PLAN), ret, e);
 }
 
 /* No file, no program, no privilege; the machine's network, but nobody's sockets by name. */
@@ -246,7 +251,7 @@ static struct event_base *make_base(void)
 /* Everything that needs a file, and then never again one. */
 static int prepare(struct egress *g, struct plan **plan, struct error *e)
 {
-        int r = read_plan(plan, e);
+        int r = read_order(g, plan, e);
         if (r < 0 || !*plan)
                 return r;
         g->plan = *plan;

@@ -12,6 +12,7 @@
 #include "egress/names.h"
 #include "egress/resolve.h"
 #include "egress/telling.h"
+#include "egress/upstream.h"
 #include "policy/plan.h"
 
 enum { EGRESS_LISTENERS = 2 * (5 + 2 * CAP_PORTS) };
@@ -23,6 +24,7 @@ struct egress {
         const struct plan *plan;
         struct names names;
         struct resolver *resolver;
+        struct upstream upstream;
         struct pipes pipes;
         struct telling telling;
         int keeper;

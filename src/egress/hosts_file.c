@@ -1,16 +1,8 @@
 /* /etc/hosts; see hosts_file.h. */
 #include "egress/hosts_file.h"
 
-#include <arpa/inet.h>
 #include <string.h>
 #include <strings.h>
-
-static bool read_address(const char *text, union address *ret)
-{
-        *ret = (union address){ 0 };
-        ret->any.sa_family = strchr(text, ':') ? AF_INET6 : AF_INET;
-        return inet_pton(ret->any.sa_family, text, ret->any.sa_family == AF_INET ? (void *)&ret->v4.sin_addr : &ret->v6.sin6_addr) == 1;
-}
 
 static void read_line(struct hosts_file *f, struct arena *a, char *line)
 {
@@ -19,7 +11,7 @@ static void read_line(struct hosts_file *f, struct arena *a, char *line)
         union address address;
         line[strcspn(line, "#")] = '\0';
         const char *word = strtok_r(line, space, &rest);
-        if (!word || !read_address(word, &address))
+        if (!word || !address_read(word, &address))
                 return;
         while ((word = strtok_r(NULL, space, &rest))) {
                 struct hosts_line *slot = arena_array_add(a, &f->list, &f->count, sizeof *slot);

@@ -243,7 +243,7 @@ static void on_answer(void *data, int status, int timeouts, struct ares_addrinfo
         size_t count = 0;
         int seconds = CACHE_MOST_S;
         (void)timeouts;
-        struct ares_addrinfo_node *n = status == ARES_SUCCESS ? found->nodes : NULL;
+        const struct ares_addrinfo_node *n = status == ARES_SUCCESS && found ? found->nodes : NULL;
         for (; n && count < ARRAY_SIZE(addresses); n = n->ai_next) {
                 if (n->ai_addrlen > sizeof addresses[0])
                         continue;
@@ -270,7 +270,8 @@ static bool is_known(struct resolving *r)
                 }
         }
         union address found[RESOLVE_ADDRESSES];
-        take_turns(found, hosts_file_find(&x->hosts, r->name, found, RESOLVE_ADDRESSES), &r->answers);
+        size_t count = address_read(r->name, found) ? 1 : hosts_file_find(&x->hosts, r->name, found, RESOLVE_ADDRESSES);
+        take_turns(found, count, &r->answers);
         return r->answers.count;
 }
 

@@ -26,7 +26,7 @@ struct resolver *resolver_new(struct event_base *base, struct error *e);
 typedef void resolve_done(void *data, enum egress_reason reason, const union address *addresses, size_t count);
 
 /*
- * Looks a canonical name up, once, and calls back, at the earliest when this has returned. With `any` every address is good. NULL:
+ * Looks a canonical name up, once, or takes an address as it is, and calls back, at the earliest when this has returned. With `any` every address is good. NULL:
  * no memory, and nobody will be called.
  */
 struct resolving *resolve_start(struct resolver *x, const char *name, uint16_t port, bool any, resolve_done *done, void *data);

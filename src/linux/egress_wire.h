@@ -14,8 +14,12 @@
 #include "base/text.h"
 #include "policy/caps.h"
 
-/* The program's descriptors: the plan, as JSON, is its standard input. */
+/* The program's descriptors. Its standard input is JSON: the plan, and what the person's environment says of proxies. */
 enum { EGRESS_TO_FRONT = 3, EGRESS_TO_KEEPER = 4, EGRESS_FDS };
+
+#define EGRESS_ORDER_PLAN "plan"
+#define EGRESS_ORDER_PROXY "proxy"
+#define EGRESS_ORDER_NO_PROXY "no_proxy"
 
 /* --- the keeper's part --- */
 
@@ -63,6 +67,8 @@ enum egress_reason {
         REASON_OWN,         /* … to this machine */
         REASON_UNKNOWN,     /* the name cannot be resolved */
         REASON_UNREACHABLE,
+        REASON_PROXY,         /* the person's own proxy cannot be reached */
+        REASON_PROXY_REFUSED, /* it lets nobody through to there; `other` is what it answered */
         REASON_NO_TLS,      /* something else on port 443 */
         REASON_NO_HTTP,     /* something else on port 80 */
         REASON_BAD_TLS,
@@ -83,6 +89,7 @@ struct egress_event {
         int32_t rule;         /* of the plan's hosts, the one that decided; -1: none */
         uint32_t count;       /* of the same refusal, since the last that was told */
         uint16_t port;        /* 0: a name was asked for */
+        bool proxied;         /* through the person's own proxy, whose address it is */
         uint64_t sent, received;
         char host[CAP_DOMAIN + 1];
         char address[INET6_ADDRSTRLEN]; /* that was dialled, or would have been */

@@ -101,14 +101,15 @@ def boxed(outside, internet, programs, build):
     """Runs a command in a box on the host: boxed('curl', 'http://…', domains=['www.good.example'], level='maximum').
 
     It can read the test authority's certificate, which TLS clients are told to trust, the key for SSH, and the folder
-    `programs`. env adds variables inside; flags are further ones of `ringwall run`; input and timeout as for outside().
+    `programs`. env adds variables inside, outer to ringwall's own environment; flags are further ones of `ringwall run`;
+    input and timeout as for outside().
     """
-    def start(*command, domains=(), level='strict', env=None, flags=(), **options):
+    def start(*command, domains=(), level='strict', env=None, outer=None, flags=(), **options):
         variables = {**{name: internet.authority.file for name in TRUST}, **(env or {})}
         readable = (internet.authority.file, internet.ssh.client_key, internet.ssh.known_hosts, programs)
         words = [f'--level={level}']
         words += [f'--allow-domain={domain}' for domain in domains]
         words += [f'--ro={path}' for path in readable]
         words += [f'--env={name}={value}' for name, value in variables.items()]
-        return outside(build / 'ringwall', 'run', *words, *flags, '--', *command, **options)
+        return outside(build / 'ringwall', 'run', *words, *flags, '--', *command, env=outer, **options)
     return start

@@ -1,0 +1,125 @@
+/* The person's own proxy; see upstream.h. */
+#include "egress/upstream.h"
+
+#include <ctype.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/base64.h"
+
+static const char default_scheme[] = "http";
+enum { DEFAULT_PORT = 80 };
+
+void upstream_done(struct upstream *u)
+{
+        text_done(&u->authorization);
+        text_done(&u->exceptions);
+        *u = (struct upstream){ 0 };
+}
+
+/* --- reading --- */
+
+static int hex_digit(char c)
+{
+        return isdigit((unsigned char)c) ? c - '0' : isxdigit((unsigned char)c) ? tolower((unsigned char)c) - 'a' + 10 : -1;
+}
+
+/* "name:password", with what a URL has to write as %XX. */
+static const char *read_user(const char *text, size_t length, struct text *authorization)
+{
+        CLEANUP_TEXT struct text plain = { 0 };
+        for (size_t i = 0; i < length; i++) {
+                char c = text[i];
+                if (c == '%') {
+                        int high = i + 2 < length ? hex_digit(text[i + 1]) : -1, low = high >= 0 ? hex_digit(text[i + 2]) : -1;
+                        if (low < 0)
+                                return "a % in the name or password is followed by two hexadecimal digits";
+                        c = (char)(high * 16 + low);
+                        i += 2;
+                }
+                text_add_bytes(&plain, &c, 1);
+        }
+        if (!memchr(text, ':', length))
+                text_add(&plain, ":");
+        text_add(authorization, "Basic ");
+        base64_encode(authorization, plain.data ? plain.data : "", plain.length);
+        return plain.failed || authorization->failed ? "no memory" : NULL;
+}
+
+static const char *read_proxy(const char *text, struct upstream *u)
+{
+        const char *scheme_end = strstr(text, "://");
+        size_t scheme = scheme_end ? (size_t)(scheme_end - text) : 0;
+        if (scheme_end && (scheme != strlen(default_scheme) || strncasecmp(text, default_scheme, scheme) != 0))
+                return "only proxies of the form http://host:port can be used";
+        const char *from = scheme_end ? scheme_end + strlen("://") : text;
+        size_t length = strcspn(from, "/?#");
+        const char *at = memrchr(from, '@', length);
+        const char *wrong = at ? read_user(from, (size_t)(at - from), &u->authorization) : NULL;
+        if (wrong)
+                return wrong;
+        const char *host = at ? at + 1 : from;
+        return destination_read(host, length - (size_t)(host - from), DEFAULT_PORT, &u->proxy);
+}
+
+const char *upstream_read(const char *proxy, const char *exceptions, struct upstream *ret)
+{
+        struct upstream u = { .is_set = proxy && *proxy };
+        const char *wrong = u.is_set ? read_proxy(proxy, &u) : NULL;
+        if (exceptions)
+                text_add(&u.exceptions, exceptions);
+        if (!wrong && u.exceptions.failed)
+                wrong = "no memory";
+        if (wrong)
+                upstream_done(&u);
+        else
+                *ret = u;
+        return wrong;
+}
+
+/* --- exceptions --- */
+
+/* One word of the list: "*", or a name that stands for itself and all below it, however it begins, perhaps with a port. */
+static bool is_meant(const char *word, size_t length, const char *host, uint16_t port)
+{
+        const char *colon = memchr(word, ':', length);
+        unsigned long long number = port;
+        if (length == 1 && *word == '*')
+                return true;
+        if (colon && (!text_to_number(colon + 1, length - (size_t)(colon + 1 - word), &number) || number != port))
+                return false;
+        length = colon ? (size_t)(colon - word) : length;
+        size_t begin = strspn(word, "*.");
+        if (begin >= length)
+                return false;
+        word += begin;
+        length -= begin;
+        size_t whole = strlen(host);
+        return whole >= length && strncasecmp(host + whole - length, word, length) == 0 &&
+               (whole == length || host[whole - length - 1] == '.');
+}
+
+bool upstream_carries(const struct upstream *u, const char *host, uint16_t port)
+{
+        static const char between[] = ", \t\r\n";
+        const char *word = u->exceptions.data ? u->exceptions.data : "";
+        if (!u->is_set)
+                return false;
+        for (word += strspn(word, between); *word; word += strspn(word, between)) {
+                size_t length = strcspn(word, between);
+                if (is_meant(word, length, host, port))
+                        return false;
+                word += length;
+        }
+        return true;
+}
+
+/* --- asking --- */
+
+void upstream_write_request(const struct upstream *u, const char *host, uint16_t port, struct text *out)
+{
+        text_format(out, "CONNECT %s:%u HTTP/1.1\r\nHost: %s:%u\r\n", host, port, host, port);
+        if (u->authorization.length)
+                text_format(out, "Proxy-Authorization: %s\r\n", u->authorization.data);
+        text_add(out, "\r\n");
+}
