@@ -58,7 +58,7 @@ static int add_proxies(json_t *order, struct error *e)
 }
 
 /* Of the plan only what egress needs: it does not get to know files, commands or the rest of the environment. */
-static int write_order(const struct plan *plan, struct error *e)
+static int write_order(const struct plan *plan, bool proxies, struct error *e)
 {
         struct plan part = { .workspace = "/nowhere", .home = "/nowhere", .hosts = plan->hosts, .private_hosts = plan->private_hosts,
                              .local_ports = plan->local_ports, .published = plan->published };
@@ -66,7 +66,7 @@ static int write_order(const struct plan *plan, struct error *e)
         CLEANUP_JSON json_t *json = json_pack("{s:o}", EGRESS_ORDER_PLAN, plan_to_json(&part));
         CLEANUP_TEXT struct text out = { 0 };
         CLEANUP_FD int fd = memfd_create("plan", MFD_CLOEXEC);
-        int r = add_proxies(json, e);
+        int r = proxies ? add_proxies(json, e) : 0;
         if (r < 0)
                 return r;
         if (!json || json_write(json, &out, false) < 0)
@@ -80,7 +80,7 @@ static int write_order(const struct plan *plan, struct error *e)
 int egress_start(struct report *r, struct trail *trail, struct egressing *ret, int *ret_socket, struct error *e)
 {
         int front[2], keeper[2];
-        CLEANUP_FD int order = write_order(r->plan, e);
+        CLEANUP_FD int order = write_order(r->plan, true, e);
         if (order < 0)
                 return order;
         if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, front) < 0)
@@ -110,7 +110,7 @@ static bool is_sound(struct egress_event *event)
                 if (!is_printable(texts[i]))
                         return false;
         }
-        return event->kind <= EGRESS_REFUSED && event->reason < REASON_COUNT && event->way < EGRESS_WAYS;
+        return event->kind <= EGRESS_CHANGED && event->reason < REASON_COUNT && event->way < EGRESS_WAYS;
 }
 
 /* Each refusal once, with how often it came. */
@@ -130,20 +130,20 @@ static void keep_refusal(struct report *r, const struct egress_event *event)
         }
 }
 
-static void take_event(struct egressing *g, struct egress_event *event)
+static void take_event(struct egressing *g, const struct egress_event *event)
 {
-        const struct plan *plan = g->report->plan;
-        if (event->rule < 0 || (size_t)event->rule >= plan->hosts.count)
-                event->rule = -1;
         if (event->kind == EGRESS_REFUSED)
                 keep_refusal(g->report, event);
-        if (event->kind == EGRESS_FAILED) {
+        if (event->kind == EGRESS_CHANGED) {
+                g->generation = event->generation;
+                g->closed = event->count;
+        } else if (event->kind == EGRESS_FAILED) {
                 struct error e;
                 error_set(&e, EPIPE, stage, "the box's connections cannot be carried: %s", event->other);
                 report_stop(g->report, END_FAILED, &e);
         } else if (g->trail)
                 trail_event(g->trail, event->kind == EGRESS_PASSED ? "network_allowed" : "network_denied",
-                            egress_event_to_json(plan, event));
+                            egress_event_to_json(event, report_host_rule(g->report, event)));
 }
 
 /* With the box it ends by itself, and well; otherwise it was killed, or failed. */
@@ -177,6 +177,72 @@ void egress_hear(struct egressing *g)
         }
 }
 
+/* --- changing its hosts --- */
+
+static void add_rule(const struct host_rule *rule, struct text *out)
+{
+        char domain[DOMAIN_TEXT_SIZE];
+        domain_print(&rule->domain, domain);
+        text_format(out, "%s %s", rule->allow ? "allow" : "deny", domain);
+}
+
+/* The rules that `these` have and `those` do not. */
+static json_t *rules_missing(const struct hosts *these, const struct hosts *those)
+{
+        json_t *list = json_array();
+        for (size_t i = 0; i < these->count; i++) {
+                const struct host_rule *rule = &these->list[i];
+                size_t j = 0;
+                while (j < those->count && (those->list[j].allow != rule->allow || !domain_equal(&those->list[j].domain, &rule->domain)))
+                        j++;
+                if (j < those->count)
+                        continue;
+                CLEANUP_TEXT struct text words = { 0 };
+                add_rule(rule, &words);
+                json_array_append_new(list, json_string(words.data ? words.data : ""));
+        }
+        return list;
+}
+
+static int await_change(struct egressing *g, uint32_t generation)
+{
+        for (int64_t until = clock_ms() + LAST_WORDS_MS, now; g->events >= 0 && g->generation != generation;) {
+                struct pollfd event = { .fd = g->events, .events = POLLIN };
+                if ((now = clock_ms()) >= until)
+                        return -ETIMEDOUT;
+                if (poll(&event, 1, (int)(until - now)) > 0)
+                        egress_hear(g);
+        }
+        return g->events < 0 ? -EPIPE : 0;
+}
+
+int egress_change(struct egressing *g, const struct plan *plan, bool close, struct error *e)
+{
+        struct report *r = g->report;
+        if (g->events < 0)
+                return error_set(e, ENOTSUP, stage, "the box has no network whose hosts could be changed");
+        const struct hosts *before = r->change_count ? r->changes[r->change_count - 1] : &r->plan->hosts;
+        const struct egress_change change = { .generation = (uint32_t)r->change_count + 1, .close = close };
+        CLEANUP_FD int order = write_order(plan, false, e);
+        if (order < 0)
+                return order;
+        const struct hosts **slot = arena_array_add(r->arena, &r->changes, &r->change_count, sizeof(*slot));
+        if (!slot)
+                return error_errno(e, ENOMEM, stage, "no memory");
+        *slot = &plan->hosts;
+        int sent = wire_send(g->events, &change, sizeof change, order);
+        if (sent == 0)
+                sent = await_change(g, change.generation);
+        if (sent < 0) { /* whose hosts it has now nobody can tell */
+                take_end(g);
+                return error_errno(e, -sent, stage, "the hosts could not be changed, so the box has no network any more");
+        }
+        if (g->trail)
+                trail_event(g->trail, "network_changed", json_pack("{s:o, s:o, s:I}", "added", rules_missing(&plan->hosts, before), "removed",
+                                                                   rules_missing(before, &plan->hosts), "closed", (json_int_t)g->closed));
+        return 0;
+}
+
 void egress_end(struct egressing *g)
 {
         int64_t now = clock_ms(), until = now + LAST_WORDS_MS;
@@ -195,26 +261,18 @@ void egress_end(struct egressing *g)
 
 /* --- in words --- */
 
-static void add_rule(const struct plan *plan, const struct egress_event *event, struct text *out)
-{
-        char domain[DOMAIN_TEXT_SIZE];
-        const struct host_rule *rule = &plan->hosts.list[event->rule];
-        domain_print(&rule->domain, domain);
-        text_format(out, "%s %s", rule->allow ? "allow" : "deny", domain);
-}
-
-void egress_explain(const struct plan *plan, const struct egress_event *event, struct text *out)
+void egress_explain(const struct egress_event *event, const struct host_rule *rule, struct text *out)
 {
         text_add(out, "refused");
         if (event->count > 1)
                 text_format(out, " %u times", event->count);
         text_add(out, ": ");
         egress_add_reason(event, out);
-        if (event->rule >= 0) {
+        if (rule) {
                 text_add(out, ", by ");
-                add_rule(plan, event, out);
+                add_rule(rule, out);
                 text_add(out, " (");
-                source_print(plan->hosts.list[event->rule].from, out);
+                source_print(rule->from, out);
                 text_add(out, ")");
         }
         egress_add_allowance(event, egress_way_out, out);
@@ -226,9 +284,9 @@ static void set_text(json_t *o, const char *key, const char *text)
                 json_object_set_new(o, key, json_string(text));
 }
 
-json_t *egress_event_to_json(const struct plan *plan, const struct egress_event *event)
+json_t *egress_event_to_json(const struct egress_event *event, const struct host_rule *rule)
 {
-        CLEANUP_TEXT struct text allowance = { 0 }, rule = { 0 }, source = { 0 };
+        CLEANUP_TEXT struct text allowance = { 0 }, words = { 0 }, source = { 0 };
         json_t *o = json_object();
         set_text(o, "host", event->host);
         if (event->port)
@@ -248,10 +306,10 @@ json_t *egress_event_to_json(const struct plan *plan, const struct egress_event 
                 egress_add_allowance(event, "", &allowance);
                 set_text(o, "allow", allowance.data);
         }
-        if (event->rule >= 0) {
-                add_rule(plan, event, &rule);
-                source_print(plan->hosts.list[event->rule].from, &source);
-                set_text(o, "rule", rule.data);
+        if (rule) {
+                add_rule(rule, &words);
+                source_print(rule->from, &source);
+                set_text(o, "rule", words.data);
                 set_text(o, "source", source.data);
         }
         return o;

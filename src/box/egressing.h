@@ -12,6 +12,8 @@ struct egressing {
         int events; /* readable when it has something to say: then egress_hear(); -1: there is none, or it has ended */
         struct report *report;
         struct trail *trail; /* NULL: nobody keeps one */
+        uint32_t generation; /* of the hosts that hold */
+        uint32_t closed;     /* connections, by the last change */
 };
 #define EGRESS_NONE ((struct egressing){ .events = -1 })
 
@@ -27,10 +29,19 @@ void egress_hear(struct egressing *g);
 /* After the box has ended, and egress with it: the rest of what it said. Ends it if it does not. */
 void egress_end(struct egressing *g);
 
-/* A refusal for a person: what was tried, why it was refused, the rule and its source, and the flag that would allow it. */
-void egress_explain(const struct plan *plan, const struct egress_event *event, struct text *out);
+/*
+ * From now on its hosts are those of `plan`, which must live as long as the report; with `close`, connections to others end. Returns
+ * when that holds, or -errno with an error: then nothing has changed.
+ */
+int egress_change(struct egressing *g, const struct plan *plan, bool close, struct error *e);
+
+/*
+ * A refusal for a person: what was tried, why it was refused, the rule that did it, which may be NULL, and its source, and the
+ * flag that would allow it.
+ */
+void egress_explain(const struct egress_event *event, const struct host_rule *rule, struct text *out);
 
 /* An event's fields for records and reports; NULL without memory. */
-json_t *egress_event_to_json(const struct plan *plan, const struct egress_event *event);
+json_t *egress_event_to_json(const struct egress_event *event, const struct host_rule *rule);
 
 #endif

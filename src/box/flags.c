@@ -25,6 +25,7 @@ static const struct load_item rows[] = {
         { .flag = "--allow-private", .kind = LOAD_FLAG, .key = KEY_ALLOW_PRIVATE },
         { .flag = "--allow-local-port", .kind = LOAD_FLAG, .key = KEY_ALLOW_LOCAL_PORTS },
         { .flag = "--publish", .kind = LOAD_FLAG, .key = KEY_PUBLISH },
+        { .flag = "--live", .kind = LOAD_FLAG, .key = KEY_LIVE },
         { .flag = "--unix-socket", .kind = LOAD_FLAG, .key = KEY_UNIX_SOCKETS },
         { .flag = "--memory", .kind = LOAD_FLAG, .key = KEY_MEMORY },
         { .flag = "--cpu", .kind = LOAD_FLAG, .key = KEY_CPU },

@@ -229,6 +229,51 @@ int load_plan(const struct load_request *request, struct messages *m, struct pla
         return 0;
 }
 
+/* One that is not there is left out if nobody named it. */
+static int pin_file(struct arena *a, const struct load_item *item, bool optional, struct load_item **list, size_t *count,
+                    struct error *e)
+{
+        CLEANUP_FREE char *real = realpath(item->value, NULL);
+        if (!real && optional && (errno == ENOENT || errno == ENOTDIR))
+                return 0;
+        if (!real)
+                return error_errno(e, errno, "load policy", "%s cannot be found", item->value);
+        struct load_item *slot = arena_array_add(a, list, count, sizeof *slot);
+        const char *value = arena_string(a, real);
+        if (!slot || !value)
+                return error_errno(e, ENOMEM, "load policy", "no memory");
+        *slot = *item;
+        slot->value = value;
+        return 0;
+}
+
+int load_pin(const struct load_request *request, struct arena *a, struct load_request *ret, struct error *e)
+{
+        struct load_item *list = NULL;
+        size_t count = 0;
+        struct facts facts;
+        int r = request->alone ? 0 : facts_gather(a, &facts, e);
+        const char *config = !request->alone && r == 0 ? facts_config_dir(a, &facts) : NULL;
+        const char *own = config ? arena_format(a, "%s/policy.yaml", config) : NULL;
+        const char *const found[] = { request->alone ? NULL : LOAD_SYSTEM_POLICY, own };
+        for (size_t i = 0; r == 0 && i < ARRAY_SIZE(found); i++)
+                if (found[i])
+                        r = pin_file(a, &(struct load_item){ .kind = LOAD_POLICY, .value = found[i] }, true, &list, &count, e);
+        for (size_t i = 0; r == 0 && i < request->count; i++) {
+                const struct load_item *item = &request->items[i];
+                if (item->kind < LOAD_FLAG) {
+                        r = pin_file(a, item, false, &list, &count, e);
+                        continue;
+                }
+                struct load_item *slot = arena_array_add(a, &list, &count, sizeof *slot);
+                if (!slot)
+                        return error_errno(e, ENOMEM, "load policy", "no memory");
+                *slot = *item;
+        }
+        *ret = (struct load_request){ .items = list, .count = count, .alone = true };
+        return r;
+}
+
 int load_check_file(const char *path, struct messages *m, struct error *e)
 {
         CLEANUP_ARENA struct arena *arena = arena_new(CAP_ARENA_BYTES);

@@ -44,6 +44,12 @@ struct load_request {
 int load_plan(const struct load_request *request, struct messages *m, struct plan **ret, struct error *e);
 
 /*
+ * The same request with every file by the one name that the kernel has for it, and without looking for others: what is read again
+ * later is then what was read first, from the same places. Lives in the arena. Returns 0 or -errno with an error.
+ */
+int load_pin(const struct load_request *request, struct arena *a, struct load_request *ret, struct error *e);
+
+/*
  * Checks one file by itself: native, or srt's settings if it is JSON with srt's keys. 0, 1 or negative; what cannot be
  * read is a message too.
  */

@@ -146,11 +146,19 @@ void report_explain_calls(const struct report *r, const char *prefix, struct tex
         }
 }
 
+const struct host_rule *report_host_rule(const struct report *r, const struct egress_event *event)
+{
+        if (event->rule < 0 || event->generation > r->change_count)
+                return NULL;
+        const struct hosts *hosts = event->generation ? r->changes[event->generation - 1] : &r->plan->hosts;
+        return (size_t)event->rule < hosts->count ? &hosts->list[event->rule] : NULL;
+}
+
 void report_explain_hosts(const struct report *r, const char *prefix, struct text *out)
 {
         for (size_t i = 0; i < r->refusal_count; i++) {
                 text_add(out, prefix);
-                egress_explain(r->plan, &r->refusals[i], out);
+                egress_explain(&r->refusals[i], report_host_rule(r, &r->refusals[i]), out);
                 text_add(out, "\n");
         }
         if (r->refusals_more)
@@ -251,7 +259,7 @@ json_t *report_to_json(const struct report *r)
         for (size_t i = 0; i < r->denial_count; i++)
                 json_array_append_new(denied, report_denial_to_json(r, &r->denials[i]));
         for (size_t i = 0; i < r->refusal_count; i++)
-                json_array_append_new(denied, egress_event_to_json(r->plan, &r->refusals[i]));
+                json_array_append_new(denied, egress_event_to_json(&r->refusals[i], report_host_rule(r, &r->refusals[i])));
         return json_pack("{s:o, s:s, s:o, s:o, s:o, s:o}", "command", command, "workspace", r->plan->workspace, "enforced",
                          enforced_to_json(r), "not_held", notes, "denied", denied, "end", end_to_json(r));
 }

@@ -44,6 +44,8 @@ struct report {
         struct egress_event *refusals; /* names and connections; see egressing.h */
         size_t refusal_count;
         bool refusals_more; /* than are kept */
+        const struct hosts **changes; /* the hosts of generation 1 and those behind it */
+        size_t change_count;
         uint64_t memory_peak, cpu_time; /* bytes, microseconds; 0 without limits */
         int64_t began, ended; /* milliseconds of a clock that does not jump */
 };
@@ -52,6 +54,9 @@ void report_begin(struct report *r, struct arena *a, const struct plan *plan, ch
 
 /* A message of the keeper; true when it was the last. */
 bool report_take(struct report *r, const struct box_message *m);
+
+/* The rule that decided it, whichever hosts held at that moment; NULL: none did. */
+const struct host_rule *report_host_rule(const struct report *r, const struct egress_event *event);
 
 /* Something that the box does not hold. */
 void report_note(struct report *r, const char *text);

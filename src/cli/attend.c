@@ -29,6 +29,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "cli/front.h"
+#include "cli/policy.h"
 
 enum { GRACE_MS = 2000, POLL_MS = 60000 };
 
@@ -36,6 +37,7 @@ struct attendance {
         struct box *box;
         struct egressing *egress;
         struct terminal *terminal;
+        struct live *live;
         int signals;
         int64_t end; /* of the time limit, or of the moment after it; -1: none */
         bool late;
@@ -210,6 +212,21 @@ static void take_egress(struct attendance *a)
                 front_complain("run", "%s", a->report->notes[said]);
 }
 
+/* --- from the policy's files --- */
+
+static void take_change(struct attendance *a)
+{
+        CLEANUP_MESSAGES struct messages *m = messages_new();
+        struct error e = { 0 };
+        int r = m ? live_take(a->live, a->egress, m, &e) : error_errno(&e, ENOMEM, "live policy", "no memory");
+        if (r > 0) {
+                policy_print_messages(m);
+                front_complain("run", "the policy has changed and cannot be used: the hosts stay those that they were");
+        } else if (r < 0) {
+                front_complain("run", "%s", e.text);
+        }
+}
+
 /* --- the whole --- */
 
 /* First a request to end, then, after a moment, the end. */
@@ -226,11 +243,12 @@ static void take_time(struct attendance *a)
 
 static void wait_for_events(struct attendance *a)
 {
-        enum { CONTROL, SIGNALS, EGRESS, TERMINAL };
+        enum { CONTROL, SIGNALS, EGRESS, POLICY, TERMINAL };
         struct pollfd events[TERMINAL + TERMINAL_EVENTS] = {
                 [CONTROL] = { .fd = a->box->control, .events = POLLIN },
                 [SIGNALS] = { .fd = a->signals, .events = POLLIN },
                 [EGRESS] = { .fd = a->egress->events, .events = POLLIN },
+                [POLICY] = { .fd = a->live->changes, .events = POLLIN },
         };
         int64_t left = a->end < 0 ? POLL_MS : a->end - clock_ms();
         terminal_watch(a->terminal, &events[TERMINAL]);
@@ -244,18 +262,21 @@ static void wait_for_events(struct attendance *a)
                 take_signals(a);
         if (events[EGRESS].revents)
                 take_egress(a);
+        if (events[POLICY].revents)
+                take_change(a);
         if (events[CONTROL].revents)
                 take_message(a);
 }
 
-void attend_box(struct running *running, struct terminal *terminal, int signals, bool quiet, struct report *report,
-                struct trail *trail)
+void attend_box(struct running *running, struct terminal *terminal, struct live *live, int signals, bool quiet,
+                struct report *report, struct trail *trail)
 {
         uint64_t seconds = report->plan->number[PLAN_TIMEOUT].number;
         struct attendance a = {
                 .box = &running->box,
                 .egress = &running->egress,
                 .terminal = terminal,
+                .live = live,
                 .signals = signals,
                 .end = seconds ? clock_ms() + (int64_t)seconds * 1000 : -1,
                 .quiet = quiet,

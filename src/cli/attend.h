@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 
+#include "box/live.h"
 #include "box/start.h"
 #include "cli/terminal.h"
 
@@ -12,9 +13,10 @@ int attend_prepare(int *ret_signals);
 
 /*
  * Waits for the end of the command, or of its time. How it ended is in the report then, everything in the box has ended,
- * and the terminal is as it was. What the box does not hold is said at once, unless `quiet`.
+ * and the terminal is as it was. What the box does not hold is said at once, unless `quiet`. Meanwhile policies that are live
+ * are followed.
  */
-void attend_box(struct running *running, struct terminal *terminal, int signals, bool quiet, struct report *report,
-                struct trail *trail);
+void attend_box(struct running *running, struct terminal *terminal, struct live *live, int signals, bool quiet,
+                struct report *report, struct trail *trail);
 
 #endif

@@ -235,7 +235,7 @@ void policy_show_plan(const struct plan *plan, struct text *out, bool styled)
         text_format(out, "%s\n", styled ? "\033[0m" : "");
 
         heading(&s, "Walls");
-        show_numbers(&s, plan, PLAN_LEVEL, PLAN_PROXY_VARIABLES);
+        show_numbers(&s, plan, PLAN_LEVEL, PLAN_LIVE);
         heading(&s, "Sessions");
         show_numbers(&s, plan, PLAN_AUDIT, PLAN_IDLE_TIMEOUT);
         heading(&s, "Limits");

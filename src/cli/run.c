@@ -8,6 +8,7 @@
 
 #include "base/fd.h"
 #include "base/json.h"
+#include "box/live.h"
 #include "box/load.h"
 #include "box/report.h"
 #include "box/start.h"
@@ -99,10 +100,11 @@ static void say_how_it_was(const struct report *r, bool quiet, bool verbose)
 /* --- the run --- */
 
 /* Starts it and stays until it has ended; all that is to be told about it is in the report. */
-static void attend(struct report *r, struct trail *trail, bool quiet)
+static void attend(struct report *r, struct trail *trail, const struct load_request *policy, bool quiet)
 {
         struct launch_request request = { .plan = r->plan, .command = r->command };
         struct running running;
+        struct live live;
         struct error e = { 0 };
         struct terminal terminal;
         CLEANUP_FD int signals = -1;
@@ -114,17 +116,18 @@ static void attend(struct report *r, struct trail *trail, bool quiet)
         terminal_find(&terminal);
         request.terminals = terminal.replaced;
         request.foreground = terminal.eager;
-        if (start_box(&request, r, trail, &running, &e) < 0) {
+        if (live_begin(&live, r->arena, policy, r->plan, &e) < 0 || start_box(&request, r, trail, &running, &e) < 0) {
                 report_stop(r, END_FAILED, &e);
                 return;
         }
         for (size_t i = 0; !quiet && i < r->note_count; i++)
                 front_complain(verb, "%s", r->notes[i]);
-        attend_box(&running, &terminal, signals, quiet, r, trail);
+        attend_box(&running, &terminal, &live, signals, quiet, r, trail);
+        live_end(&live);
         start_finish(&running, r);
 }
 
-static int run_plan(const struct plan *plan, const struct options_result *o, struct arena *a)
+static int run_plan(const struct plan *plan, const struct load_request *policy, const struct options_result *o, struct arena *a)
 {
         struct report r;
         struct trail trail;
@@ -138,7 +141,7 @@ static int run_plan(const struct plan *plan, const struct options_result *o, str
         if (trail_begin(&trail, options_value(o, RUN_OPTION_AUDIT), &r, &e) < 0)
                 report_stop(&r, END_FAILED, &e);
         else
-                attend(&r, &trail, quiet);
+                attend(&r, &trail, policy, quiet);
         code = report_status(&r);
         say_how_it_was(&r, quiet, options_has(o, RUN_OPTION_VERBOSE));
         if (trail_end(&trail, &r) < 0)
@@ -171,5 +174,5 @@ int verb_run(struct options_result *r)
                 return front_complain(verb, "level off keeps no record and makes no report; use --level standard");
         if (off)
                 return run_without_walls(plan, r->positionals, arena);
-        return run_plan(plan, r, arena);
+        return run_plan(plan, &request, r, arena);
 }

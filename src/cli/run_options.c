@@ -38,6 +38,8 @@ static const struct option_row rows[] = {
           "Allow reaching this port of the host's loopback, at 127.0.0.1 in the box." },
         { RUN_OPTION_PUBLISH, 0, "publish", "PORT", OPTION_FREE, true, network,
           "Let the host's loopback reach this port of 127.0.0.1 in the box." },
+        { RUN_OPTION_LIVE, 0, "live", "off|new|all", OPTION_WORDS, false, network,
+          "Follow the policy's files: when one changes, its hosts hold for new connections, or for all." },
         { RUN_OPTION_UNIX_SOCKET, 0, "unix-socket", "PATH", OPTION_FILE, true, network,
           "Allow connecting to this unix socket, an ssh-agent's for example." },
 

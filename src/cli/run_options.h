@@ -24,6 +24,7 @@ enum run_option {
         RUN_OPTION_ALLOW_PRIVATE,
         RUN_OPTION_ALLOW_LOCAL_PORT,
         RUN_OPTION_PUBLISH,
+        RUN_OPTION_LIVE,
         RUN_OPTION_UNIX_SOCKET,
         RUN_OPTION_MEMORY,
         RUN_OPTION_CPU,

@@ -59,6 +59,7 @@ struct connection {
         enum stage stage;
         char host[CAP_DOMAIN + 1];
         uint16_t port;
+        uint32_t generation;
         int32_t rule;
         union address address; /* that was dialled */
         bool reached;
@@ -95,7 +96,7 @@ static const char *name_of(const struct egress *g, const union address *a)
 
 static void describe(const struct connection *c, struct egress_event *ret)
 {
-        *ret = (struct egress_event){ .way = c->entrance, .rule = c->rule, .port = c->port, .sent = c->up.passed,
+        *ret = (struct egress_event){ .way = c->entrance, .generation = c->generation, .rule = c->rule, .port = c->port, .sent = c->up.passed,
                                       .received = c->down.passed, .proxied = c->upstream };
         memcpy(ret->host, c->host, sizeof ret->host);
         if (c->address.any.sa_family)
@@ -172,6 +173,20 @@ static void break_off(struct connection *c)
         make_reset(c->client);
         make_reset(c->server);
         finish(c);
+}
+
+uint32_t connection_end_refused(struct egress *g)
+{
+        uint32_t count = 0;
+        for (struct connection *c = g->connections, *next; c; c = next) {
+                next = c->next;
+                bool to_host = c->entrance != EGRESS_LOCAL_PORT && c->entrance != EGRESS_PUBLISHED && *c->host;
+                if (to_host && !hosts_decide(&g->plan->hosts, c->host, c->port, NULL)) {
+                        break_off(c);
+                        count++;
+                }
+        }
+        return count;
 }
 
 /* --- refusing --- */
@@ -362,6 +377,7 @@ static enum egress_reason decide(struct connection *c)
         const struct host_rule *rule = NULL;
         bool allowed = hosts_decide(&plan->hosts, c->host, c->port, &rule);
         c->rule = rule ? (int32_t)(rule - plan->hosts.list) : -1;
+        c->generation = c->egress->generation;
         if (allowed)
                 return REASON_NONE;
         return rule ? REASON_DENIED : hosts_know(&plan->hosts, c->host) ? REASON_PORT : REASON_NAME;

@@ -7,6 +7,9 @@
 /* Takes over a connection that came in by an entrance; `port` is the entrance's own, where it has one. */
 void connection_begin(struct egress *g, int fd, enum egress_entrance entrance, uint16_t port);
 
+/* The hosts have changed: ends the connections to those that are not allowed any more. Returns how many there were. */
+uint32_t connection_end_refused(struct egress *g);
+
 /* The box is gone: what there is to tell of those that still stood. */
 void connection_end_all(struct egress *g);
 

@@ -33,7 +33,7 @@ static size_t streams;
 
 static void tell_unknown(struct egress *g, const struct dns_query *q, enum egress_reason reason)
 {
-        struct egress_event event = { .reason = reason, .way = EGRESS_DNS_PACKETS, .rule = -1 };
+        struct egress_event event = { .reason = reason, .way = EGRESS_DNS_PACKETS, .generation = g->generation, .rule = -1 };
         const struct host_rule *rule = NULL;
         bool addresses = q->type == DNS_A || q->type == DNS_AAAA;
         /* Programs ask for their own machine, and for the names of addresses, all the time. */

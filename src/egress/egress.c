@@ -40,22 +40,30 @@ static const char stage[] = "egress";
 
 enum { PLAN_BYTES = 16 << 20, PLAN_DEPTH = 16, ACCEPT_AT_ONCE = 16 };
 
-/* What it is to do, from the front. */
-static int read_order(struct egress *g, struct plan **ret, struct error *e)
+/* From the front: what it is to do, and with whom. */
+static int read_order(int fd, json_t **ret, struct plan **ret_plan, struct error *e)
 {
         CLEANUP_FREE char *text = NULL;
         size_t length = 0;
-        CLEANUP_JSON json_t *json = NULL;
-        int r = fd_read_open(STDIN_FILENO, "the plan", PLAN_BYTES, &text, &length, e);
+        int r = fd_read_open(fd, "the plan", PLAN_BYTES, &text, &length, e);
         if (r < 0)
                 return r;
-        if (json_parse_bounded(text, length, PLAN_BYTES, PLAN_DEPTH, &json, NULL, NULL, NULL) < 0)
+        if (json_parse_bounded(text, length, PLAN_BYTES, PLAN_DEPTH, ret, NULL, NULL, NULL) < 0)
                 return error_set(e, EINVAL, stage, "the plan is no JSON");
+        return plan_from_json(json_object_get(*ret, EGRESS_ORDER_PLAN), ret_plan, e);
+}
+
+static int take_order(struct egress *g, struct error *e)
+{
+        CLEANUP_JSON json_t *json = NULL;
+        int r = read_order(STDIN_FILENO, &json, &g->plan, e);
+        if (r < 0)
+                return r;
         const char *proxy = json_string_value(json_object_get(json, EGRESS_ORDER_PROXY));
         const char *wrong = upstream_read(proxy, json_string_value(json_object_get(json, EGRESS_ORDER_NO_PROXY)), &g->upstream);
         if (wrong)
                 return error_set(e, EINVAL, stage, "the proxy in HTTPS_PROXY cannot be used: %s", wrong);
-        return plan_from_json(json_object_get(json, EGRESS_ORDER_PLAN), ret, e);
+        return 0;
 }
 
 /* No file, no program, no privilege; the machine's network, but nobody's sockets by name. */
@@ -201,6 +209,41 @@ static int take_entrances(struct egress *g, struct error *e)
         }
 }
 
+/* --- changes --- */
+
+/* The old plan goes: what is told of its rules, is told by their number and its generation. */
+static void change_hosts(struct egress *g, const struct egress_change *change, int fd)
+{
+        CLEANUP_JSON json_t *json = NULL;
+        CLEANUP_PLAN struct plan *plan = NULL;
+        struct error e = { 0 };
+        struct egress_event event = { .kind = EGRESS_CHANGED, .rule = -1 };
+        if (read_order(fd, &json, &plan, &e) < 0)
+                return; /* nothing has changed, and nobody is told that it has */
+        struct plan *old = g->plan;
+        g->plan = plan;
+        plan = old;
+        g->generation = change->generation;
+        event.generation = g->generation;
+        event.count = change->close ? connection_end_refused(g) : 0;
+        tell(&g->telling, &event);
+}
+
+static void on_front(evutil_socket_t front, short what, void *data)
+{
+        struct egress *g = data;
+        struct egress_change change;
+        CLEANUP_FD int fd = -1;
+        ssize_t n = wire_receive(front, &change, sizeof change, MSG_DONTWAIT, &fd);
+        (void)what;
+        if (n == -EAGAIN || n == -EINTR)
+                return;
+        if (n == sizeof change && fd >= 0)
+                change_hosts(g, &change, fd);
+        else
+                (void)event_base_loopbreak(g->base); /* it is gone */
+}
+
 /* It says nothing; it ends. */
 static void on_keeper(evutil_socket_t fd, short what, void *data)
 {
@@ -217,12 +260,14 @@ static int serve(struct egress *g, struct error *e)
         if (r < 0)
                 return r;
         struct event *keeper = event_new(g->base, g->keeper, EV_READ, on_keeper, g);
-        if (!keeper || event_add(keeper, NULL) < 0 || send(g->keeper, "", 1, MSG_NOSIGNAL) != 1)
+        struct event *front = event_new(g->base, g->telling.front, EV_READ | EV_PERSIST, on_front, g);
+        if (!keeper || !front || event_add(keeper, NULL) < 0 || event_add(front, NULL) < 0 || send(g->keeper, "", 1, MSG_NOSIGNAL) != 1)
                 return error_errno(e, ENOMEM, stage, "cannot begin");
         (void)event_base_dispatch(g->base);
         connection_end_all(g);
         telling_end(&g->telling);
         event_free(keeper);
+        event_free(front);
         return 0;
 }
 
@@ -249,12 +294,11 @@ static struct event_base *make_base(void)
 }
 
 /* Everything that needs a file, and then never again one. */
-static int prepare(struct egress *g, struct plan **plan, struct error *e)
+static int prepare(struct egress *g, struct error *e)
 {
-        int r = read_order(g, plan, e);
-        if (r < 0 || !*plan)
+        int r = take_order(g, e);
+        if (r < 0)
                 return r;
-        g->plan = *plan;
         g->connections_most = raise_descriptors();
         event_set_log_callback(say_nothing);
         (void)signal(SIGPIPE, SIG_IGN); /* splice to a socket that is gone */
@@ -272,8 +316,7 @@ int main(void)
 {
         static struct egress g = { .keeper = EGRESS_TO_KEEPER, .telling.front = EGRESS_TO_FRONT };
         struct error e = { 0 };
-        CLEANUP_PLAN struct plan *plan = NULL;
-        int r = prepare(&g, &plan, &e);
+        int r = prepare(&g, &e);
         if (r == 0)
                 r = serve(&g, &e);
         if (r < 0 && e.code) {
@@ -281,5 +324,6 @@ int main(void)
                 (void)snprintf(failed.other, sizeof failed.other, "%.*s", (int)sizeof failed.other - 1, e.text);
                 tell(&g.telling, &failed);
         }
+        plan_free(g.plan);
         return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }

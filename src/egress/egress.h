@@ -21,7 +21,8 @@ struct connection;
 
 struct egress {
         struct event_base *base;
-        const struct plan *plan;
+        struct plan *plan;
+        uint32_t generation; /* of its hosts */
         struct names names;
         struct resolver *resolver;
         struct upstream upstream;

@@ -55,6 +55,7 @@ enum egress_kind {
         EGRESS_FAILED,  /* egress cannot serve; `other` says why */
         EGRESS_PASSED,  /* a connection that was let through has ended */
         EGRESS_REFUSED, /* a name, or a connection */
+        EGRESS_CHANGED, /* the hosts are those of this generation, and `count` connections were closed */
 };
 
 enum egress_reason {
@@ -86,7 +87,8 @@ struct egress_event {
         enum egress_kind kind;
         enum egress_reason reason;
         enum egress_entrance way;
-        int32_t rule;         /* of the plan's hosts, the one that decided; -1: none */
+        uint32_t generation;  /* of the hosts: 0 is the plan's */
+        int32_t rule;         /* of those, the one that decided; -1: none */
         uint32_t count;       /* of the same refusal, since the last that was told */
         uint16_t port;        /* 0: a name was asked for */
         bool proxied;         /* through the person's own proxy, whose address it is */
@@ -94,6 +96,12 @@ struct egress_event {
         char host[CAP_DOMAIN + 1];
         char address[INET6_ADDRSTRLEN]; /* that was dialled, or would have been */
         char other[CAP_DOMAIN + 1];
+};
+
+/* From the front, with a descriptor to read an order from: its plan's hosts are those that hold from now on. */
+struct egress_change {
+        uint32_t generation;
+        bool close; /* connections to hosts that are not allowed any more */
 };
 
 /* By which way, in a word. */

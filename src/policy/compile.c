@@ -70,6 +70,7 @@ static const struct number_row number_rows[] = {
         { PLAN_READ, KEY_READ, PLAN_READ_LISTED },
         { PLAN_WORKSPACE, KEY_WORKSPACE, PLAN_WORKSPACE_RW },
         { PLAN_PROXY_VARIABLES, KEY_PROXY_VARIABLES, 0 },
+        { PLAN_LIVE, KEY_LIVE, PLAN_LIVE_OFF },
         { PLAN_AUDIT, KEY_AUDIT, 0 },
         { PLAN_MDWE, KEY_MDWE, 0 },
         { PLAN_SNAPSHOT, KEY_SNAPSHOT, 0 },
@@ -133,7 +134,7 @@ static void deny_rights(struct compiler *c, unsigned rights, struct source by)
                 c->plan->number[PLAN_WORKSPACE] = (struct plan_value){ PLAN_WORKSPACE_RO, compile_source(c, by) };
 }
 
-/* What needs the network: the first host that is allowed, or port of either list. NULL when nothing does. */
+/* What needs the network: the first host that is allowed, or port of either list, or those to come. NULL when nothing does. */
 static const struct source *network_needed_by(const struct plan *plan)
 {
         for (size_t i = 0; i < plan->hosts.count; i++)
@@ -141,7 +142,9 @@ static const struct source *network_needed_by(const struct plan *plan)
                         return &plan->hosts.list[i].from;
         if (plan->local_ports.count)
                 return &plan->local_ports.list[0].from;
-        return plan->published.count ? &plan->published.list[0].from : NULL;
+        if (plan->published.count)
+                return &plan->published.list[0].from;
+        return plan->number[PLAN_LIVE].number ? &plan->number[PLAN_LIVE].from : NULL;
 }
 
 /* Without a block of modules a box is for running commands; with one, each right must be somebody's. */

@@ -13,6 +13,7 @@
 const char *const level_words[] = { "off", "standard", "strict", "maximum", NULL };
 const char *const namespace_words[] = { "user", "pid", "mount", "ipc", "uts", "cgroup", "net", NULL };
 const char *const read_words[] = { "listed", "broad", NULL };
+const char *const live_words[] = { "off", "new", "all", NULL };
 const char *const workspace_words[] = { "rw", "ro", NULL };
 const char *const mode_words[] = { "accept-edits", "auto", NULL };
 const char *const transport_words[] = { "stdio", "sse", "http", NULL };
@@ -109,6 +110,10 @@ const struct key keys[KEY_COUNT] = {
         [KEY_PROXY_VARIABLES] = { "network.proxy_variables", VALUE_BOOL, .in_ceiling = true, .fallback = "false",
                                   .help = "Set HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY in the box. Programs "
                                           "reach allowed hosts without them too." },
+        [KEY_LIVE] = { "network.live", VALUE_WORD, .words = live_words, .in_ceiling = true, .fallback = "off",
+                       .help = "Follow the policy's files while the box runs: when one changes, the hosts that it names "
+                               "are those that may be reached. new: by new connections. all: open connections to others "
+                               "are closed." },
         [KEY_UNIX_SOCKETS] = { "network.unix_sockets", VALUE_PATH, .list = true, .in_ceiling = true,
                                .help = "Unix sockets of the host's that the box may connect to, at the same path: an "
                                        "ssh-agent's, say. What listens there acts outside the box, for whoever asks." },

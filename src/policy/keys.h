@@ -44,6 +44,7 @@ enum key_id {
         KEY_ALLOW_LOCAL_PORTS,
         KEY_PUBLISH,
         KEY_PROXY_VARIABLES,
+        KEY_LIVE,
         KEY_UNIX_SOCKETS,
         KEY_DENIED_COMMANDS,
         KEY_SECRET,
@@ -118,7 +119,7 @@ struct key {
 extern const struct key keys[KEY_COUNT];
 
 /* Words whose order is their number; NULL ends each list. */
-extern const char *const level_words[], *const namespace_words[], *const read_words[], *const workspace_words[],
+extern const char *const level_words[], *const namespace_words[], *const read_words[], *const live_words[], *const workspace_words[],
         *const mode_words[], *const transport_words[], *const permission_words[];
 
 /* A parsed value. */

@@ -20,6 +20,7 @@ const struct plan_number_row plan_numbers[PLAN_NUMBER_COUNT] = {
         [PLAN_ALLOW_FORK] = { "allow_fork", FORM_BOOL, NULL },
         [PLAN_ALLOW_NETWORK] = { "allow_network", FORM_BOOL, NULL },
         [PLAN_PROXY_VARIABLES] = { "proxy_variables", FORM_BOOL, NULL },
+        [PLAN_LIVE] = { "live", FORM_WORD, live_words },
         [PLAN_AUDIT] = { "audit", FORM_BOOL, NULL },
         [PLAN_MDWE] = { "mdwe", FORM_BOOL, NULL },
         [PLAN_SNAPSHOT] = { "workspace_snapshot", FORM_BOOL, NULL },
@@ -197,5 +198,5 @@ bool plan_reaches_out(const struct plan *p)
         for (size_t i = 0; i < p->hosts.count; i++)
                 if (p->hosts.list[i].allow)
                         return true;
-        return p->local_ports.count || p->published.count;
+        return p->local_ports.count || p->published.count || p->number[PLAN_LIVE].number;
 }

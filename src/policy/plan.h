@@ -27,6 +27,7 @@ enum space {
         SPACE_NET = 1 << 6,
 };
 
+enum plan_live { PLAN_LIVE_OFF, PLAN_LIVE_NEW, PLAN_LIVE_ALL };
 enum plan_read { PLAN_READ_LISTED, PLAN_READ_BROAD };
 enum plan_workspace { PLAN_WORKSPACE_RW, PLAN_WORKSPACE_RO };
 
@@ -42,6 +43,7 @@ enum plan_number {
         PLAN_ALLOW_FORK,
         PLAN_ALLOW_NETWORK,
         PLAN_PROXY_VARIABLES,
+        PLAN_LIVE,
         PLAN_AUDIT,
         PLAN_MDWE,
         PLAN_SNAPSHOT,
@@ -239,7 +241,7 @@ int plan_from_json(const json_t *json, struct plan **ret, struct error *e);
 /* A number as its row says: "strict", "user, pid", "512MiB", "1h". */
 void plan_print_number(enum plan_number which, uint64_t number, struct text *out);
 
-/* Is there a host or a port that a box of this plan may reach, or be reached by? */
+/* Is there a host or a port that a box of this plan may reach, or be reached by, or could there be one later? */
 bool plan_reaches_out(const struct plan *p);
 
 #endif

@@ -102,6 +102,7 @@ static const struct {
         { KEY_ALLOW_LOCAL_PORTS, "network.allow_local_ports", NULL, "0", "1", "65535", "65536" },
         { KEY_PUBLISH, "network.publish", NULL, "0", "1", "65535", "65536" },
         { KEY_PROXY_VARIABLES, "network.proxy_variables", "false", NULL, "true", "false", "yes" },
+        { KEY_LIVE, "network.live", "off", NULL, "new", "all", "on" },
         { KEY_UNIX_SOCKETS, "network.unix_sockets", NULL, "", "~/agent.sock", "/run/x", "/run/*" },
         { KEY_DENIED_COMMANDS, "gate.denied_commands", NULL, "", "sudo", "mkfs.*", "/usr/bin/sudo" },
         { KEY_DENIED_COMMANDS, "gate.denied_commands", NULL, "rm -rf", "\\[", "[ab]?", "**" },

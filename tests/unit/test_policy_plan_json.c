@@ -199,6 +199,7 @@ static const struct {
         { "unix_sockets.0.path", NULL },
         { "unix_sockets.0.extra", "1" },
         { "proxy_variables.value", "1" },
+        { "live.value", "\"on\"" },
         { "env", "{}" },
         { "env.0.name", "\"\"" },
         { "env.0.name", "\"A=B\"" },

@@ -1,0 +1,110 @@
+/*
+ * Following a policy's files; see live.h.
+ *
+ * How it works: inotify on the directories, because editors put a new file in the place of the old one. Whatever has happened to one of the
+ * names, all files are read again and compiled as they were at the start.
+ *
+ * What an attacker controls: nothing of this, or the box could loosen its own policy. The box may write to none of the files; none is
+ * followed that was not there at the start, since what does not exist cannot be protected; and names are spelt without links,
+ * so that none of them leads elsewhere later.
+ */
+#include "box/live.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+
+static const char stage[] = "live policy";
+
+static const char *base_name(const char *path)
+{
+        return strrchr(path, '/') + 1; /* it is absolute */
+}
+
+static int watch(const struct live *l, struct arena *a, const char *path, struct error *e)
+{
+        size_t length = (size_t)(base_name(path) - path);
+        const char *directory = arena_copy(a, path, length > 1 ? length - 1 : 1);
+        if (!directory)
+                return error_errno(e, ENOMEM, stage, "no memory");
+        if (inotify_add_watch(l->changes, directory, IN_CLOSE_WRITE | IN_MOVED_TO | IN_ONLYDIR) < 0)
+                return error_errno(e, errno, stage, "cannot watch %s", directory);
+        return 0;
+}
+
+/* A directory of the box's own is another than the one with that name outside. */
+static bool may_write(const struct plan *plan, const char *path)
+{
+        const struct rule *rule = NULL;
+        return rules_decide(&plan->rules, path, true, &rule) && rule->kind != RULE_PRIVATE;
+}
+
+int live_begin(struct live *ret, struct arena *a, const struct load_request *request, const struct plan *plan, struct error *e)
+{
+        *ret = LIVE_NONE;
+        if (plan->number[PLAN_LIVE].number == PLAN_LIVE_OFF)
+                return 0;
+        struct live l = LIVE_NONE;
+        int r = load_pin(request, a, &l.request, e);
+        if (r < 0)
+                return r;
+        l.changes = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+        if (l.changes < 0)
+                return error_errno(e, errno, stage, "cannot watch files");
+        for (size_t i = 0; r == 0 && i < l.request.count; i++) {
+                const struct load_item *item = &l.request.items[i];
+                if (item->kind >= LOAD_FLAG)
+                        continue;
+                if (may_write(plan, item->value))
+                        r = error_set(e, EPERM, stage, "%s lies where the box may write, so it cannot be followed", item->value);
+                else
+                        r = watch(&l, a, item->value, e);
+        }
+        if (r < 0)
+                live_end(&l);
+        else
+                *ret = l;
+        return r;
+}
+
+static bool is_followed(const struct live *l, const char *name)
+{
+        for (size_t i = 0; i < l->request.count; i++)
+                if (l->request.items[i].kind < LOAD_FLAG && strcmp(base_name(l->request.items[i].value), name) == 0)
+                        return true;
+        return false;
+}
+
+/* Reads what has happened. True: something to one of the files, or so much that nobody can tell. */
+static bool has_changed(const struct live *l)
+{
+        _Alignas(struct inotify_event) char buffer[4096];
+        bool changed = false;
+        for (ssize_t n; (n = read(l->changes, buffer, sizeof buffer)) > 0;) {
+                for (ssize_t at = 0; at < n;) {
+                        const struct inotify_event *event = (const struct inotify_event *)(buffer + at);
+                        changed |= event->mask & IN_Q_OVERFLOW || (event->len && is_followed(l, event->name));
+                        at += (ssize_t)(sizeof *event + event->len);
+                }
+        }
+        return changed;
+}
+
+int live_take(struct live *l, struct egressing *g, struct messages *m, struct error *e)
+{
+        struct plan *plan = NULL;
+        if (!has_changed(l))
+                return 0;
+        int r = load_plan(&l->request, m, &plan, e);
+        if (r != 0)
+                return r;
+        return egress_change(g, plan, plan->number[PLAN_LIVE].number == PLAN_LIVE_ALL, e);
+}
+
+void live_end(struct live *l)
+{
+        fd_close(&l->changes);
+}
