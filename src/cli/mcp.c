@@ -220,6 +220,8 @@ static int check_and_run(struct arena *a, const struct options_result *r, const 
         for (size_t i = 0; i < ARRAY_SIZE(sessions); i++)
                 if (strcmp(plan->number[sessions[i]].from.name, "default") != 0)
                         return refuse_session(plan, sessions[i]);
+        if (plan->number[PLAN_LIVE].number)
+                front_complain(verb, "policies are followed by ringwall run alone: here the hosts stay those of the start");
         return run_server(a, r, plan);
 }
 

@@ -175,6 +175,36 @@ static int freed_while_it_runs(void)
         return 0;
 }
 
+/* Another's hosts, for a box with a network and for one without. */
+static int changed(void)
+{
+        struct ringwall_plan *none = compile("level", "strict"), *live = compile("live", "new"),
+                             *host = compile("allow-domain", "example.com");
+        struct ringwall_box *box = NULL;
+        char text[64] = "";
+        int in[2], out[2], status = 0, nothing = open("/dev/null", O_RDWR);
+        char *command[] = { "sh", "-c", "while read name; do getent hosts $name >/dev/null; echo $?; done", NULL };
+        if (pipe(in) < 0 || pipe(out) < 0 || ringwall_spawn(live, command, (int[]){ in[0], out[1], nothing }, &box) < 0)
+                return 1;
+        close(in[0]);
+        struct ringwall_plan *turns[] = { NULL, host, none, host };
+        for (int i = 0; i < 4; i++) {
+                int r = turns[i] ? ringwall_box_change_hosts(box, turns[i], 1) : 0;
+                if (r < 0 || write(in[1], "example.com\n", 12) != 12 || read(out[0], text, sizeof text) < 2)
+                        return 2;
+                printf("%c ", *text);
+        }
+        close(in[1]);
+        ringwall_box_wait(box, &status);
+        printf("%d ", ringwall_box_change_hosts(box, host, 0) == -ESRCH);
+        ringwall_box_free(box);
+        if (ringwall_spawn(none, (char *[]){ "sleep", "60", NULL }, NULL, &box) < 0)
+                return 3;
+        printf("%d\n", ringwall_box_change_hosts(box, host, 0) == -ENOTSUP);
+        ringwall_box_free(box);
+        return 0;
+}
+
 static int machine(void)
 {
         char *json = ringwall_machine_to_json();
@@ -189,6 +219,7 @@ int main(int argc, char **argv)
         case 's': return streams_and_signals();
         case 'r': return refused();
         case 'f': return freed_while_it_runs();
+        case 'c': return changed();
         case 'm': return machine();
         case 'n': return not_by_itself();
         case 'a': return recorded();
@@ -215,6 +246,10 @@ def test_a_plan_that_cannot_be_held_says_why(run, more):
 def test_a_box_that_is_freed_ends(run, more):
     assert run(more, 'f').stdout == '0\n'
     assert subprocess.run(['pgrep', '-f', 'sleep 86396'], capture_output=True).stdout == b''
+
+
+def test_the_hosts_of_a_box_that_runs_are_changed(run, more):
+    assert run(more, 'c').stdout == '2 0 2 0 1 1\n'
 
 
 def test_a_process_confines_itself(run, more, home):
