@@ -29,6 +29,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <limits.h>
 #include <linux/sched.h>
 #include <poll.h>
 #include <sched.h>
@@ -378,6 +379,26 @@ static int watch_children(struct care *c, struct error *e)
         return c->children < 0 ? error_errno(e, errno, "start", "cannot watch over the command") : 0;
 }
 
+/*
+ * A program that uses the library may have any descriptors, and the keeper is a copy of it: a pipe would not end, or a port be taken,
+ * as long as the box runs.
+ */
+static void let_go_of_others(const struct care *c)
+{
+        const struct launch_request *request = c->site.request;
+        const int kept[] = { c->children, c->site.control, c->denials.listener, c->site.pty.slave, request->egress,
+                             request->cgroup ? request->cgroup->hold : -1 };
+        for (int from = STDERR_FILENO + 1; from >= 0;) {
+                int next = INT_MAX;
+                for (size_t i = 0; i < ARRAY_SIZE(kept); i++)
+                        if (kept[i] >= from && kept[i] < next)
+                                next = kept[i];
+                if (next > from)
+                        (void)syscall(SYS_close_range, (unsigned)from, (unsigned)next - 1, 0U);
+                from = next < INT_MAX ? next + 1 : -1;
+        }
+}
+
 /* Dies with the front, or, without pids of its own, stays to clear up after it. */
 static void tie_to_front(const struct care *c)
 {
@@ -421,6 +442,8 @@ static _Noreturn void keep(struct site site)
         fd_close(&care.site.rules.fd);
         care.denials.rights = filter_rights(site.plan);
         int started = await_start(pair[0], &care);
+        if (started == 0)
+                let_go_of_others(&care);
         _exit(started < 0 ? EXIT_RINGWALL : look_after(&care));
 }
 

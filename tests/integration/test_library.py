@@ -12,6 +12,7 @@ def compiled(tmp_path_factory, repo, build):
     def make(source):
         folder = tmp_path_factory.mktemp('library')
         (folder / 'program.c').write_text(source)
+        (folder / 'ringwall-egress').symlink_to(build / 'ringwall-egress')      # where it is looked for
         subprocess.run(['cc', '-std=c11', '-Wall', '-Wextra', '-Werror', f'-I{repo}/include', f'{folder}/program.c', '-o',
                         f'{folder}/program', f'-L{build}', '-lringwall', f'-Wl,-rpath,{build}'], check=True)
         return folder / 'program'
