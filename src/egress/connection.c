@@ -96,8 +96,8 @@ static const char *name_of(const struct egress *g, const union address *a)
 
 static void describe(const struct connection *c, struct egress_event *ret)
 {
-        *ret = (struct egress_event){ .way = c->entrance, .generation = c->generation, .rule = c->rule, .port = c->port, .sent = c->up.passed,
-                                      .received = c->down.passed, .proxied = c->upstream };
+        *ret = (struct egress_event){ .way = c->entrance, .generation = c->generation, .rule = c->rule, .port = c->port,
+                                      .sent = c->up.passed, .received = c->down.passed, .proxied = c->upstream };
         memcpy(ret->host, c->host, sizeof ret->host);
         if (c->address.any.sa_family)
                 address_print(&c->address, ret->address);
@@ -540,6 +540,22 @@ static void look_at_answer(struct connection *c)
         (void)setsockopt(c->server, SOL_SOCKET, SO_RCVLOWAT, &least, sizeof least);
 }
 
+/*
+ * While it waits: that the program has gone without another word can be passed on already. True: it is worth listening for
+ * that.
+ */
+static bool watch_client(struct connection *c)
+{
+        ssize_t n = recv(c->client, shown, sizeof shown, MSG_PEEK | MSG_DONTWAIT);
+        if (n == 0)
+                c->up.allowance = FLOW_ALL;
+        if (n > 0)
+                wake_at(c, (int)n + 1);
+        else if (n < 0)
+                wake_at(c, 1);
+        return n < 0 || (n > 0 && (size_t)n < sizeof shown && !has_left(c->client));
+}
+
 static void want(struct event *event, bool wanted)
 {
         if (wanted)
@@ -554,6 +570,7 @@ static void carry(struct connection *c)
         struct pipes *pipes = &c->egress->pipes;
         if (c->waiting)
                 look_at_answer(c);
+        bool watching = c->waiting && watch_client(c);
         enum flow_result up, down;
         do {
                 if (!look(c))
@@ -571,7 +588,7 @@ static void carry(struct connection *c)
         }
         if (up == FLOW_READ)
                 wake_at(c, 1);
-        want(c->client_read, up == FLOW_READ || (up == FLOW_SPENT && c->looking));
+        want(c->client_read, up == FLOW_READ || (up == FLOW_SPENT && (c->looking || (c->waiting && watching))));
         want(c->server_write, up == FLOW_WRITE);
         want(c->server_read, down == FLOW_READ);
         want(c->client_write, down == FLOW_WRITE);

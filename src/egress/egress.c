@@ -297,7 +297,7 @@ static struct event_base *make_base(void)
 static int prepare(struct egress *g, struct error *e)
 {
         int r = take_order(g, e);
-        if (r < 0)
+        if (r < 0 || !g->plan)
                 return r;
         g->connections_most = raise_descriptors();
         event_set_log_callback(say_nothing);

@@ -17,13 +17,13 @@
  */
 #include "egress/hello.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "policy/domain.h"
 
 enum {
-        RECORD_HEAD = 5,
         RECORD_MOST = 1 << 14,
         RECORD_HANDSHAKE = 22,
         RECORD_FIRST_TYPE = 20, /* change of cipher, alert, handshake, data, heartbeat */
@@ -105,12 +105,12 @@ static enum hello_state find_end(const uint8_t *bytes, size_t length, size_t *re
         struct message_head head = { .count = 0 };
         size_t at = 0, held = 0; /* by the records so far */
         for (unsigned records = 0; records < HELLO_RECORDS_MOST; records++) {
-                if (length - at < RECORD_HEAD)
+                if (length - at < TLS_RECORD_HEADER)
                         return HELLO_MORE;
                 if (!is_record(bytes + at))
                         return HELLO_BAD;
-                size_t size = u16(bytes + at + 3), there = length - at - RECORD_HEAD;
-                at += RECORD_HEAD;
+                size_t size = u16(bytes + at + 3), there = length - at - TLS_RECORD_HEADER;
+                at += TLS_RECORD_HEADER;
                 held += size;
                 collect_head(&head, bytes + at, there < size ? there : size);
                 size_t message = message_size(&head);
@@ -146,7 +146,7 @@ static uint8_t take_u8(struct message *m)
         }
         if (!m->record) {
                 m->record = u16(m->at + 3);
-                m->at += RECORD_HEAD;
+                m->at += TLS_RECORD_HEADER;
         }
         m->record--;
         m->left--;
@@ -290,4 +290,23 @@ enum hello_state hello_inspect(const uint8_t *bytes, size_t length, struct hello
                 return HELLO_BAD;
         *ret = h;
         return HELLO_WHOLE;
+}
+
+int hello_is_asked_again(const uint8_t *bytes, size_t length)
+{
+        enum { SERVER_HELLO = 2, RANDOM_AT = TLS_RECORD_HEADER + 4 + 2 };
+        /* SHA-256 of "HelloRetryRequest", which no other answer has for its random bytes. */
+        static const uint8_t again[RANDOM_SIZE] = {
+                0xcf, 0x21, 0xad, 0x74, 0xe5, 0x9a, 0x61, 0x11, 0xbe, 0x1d, 0x8c, 0x02, 0x1e, 0x65, 0xb8, 0x91,
+                0xc2, 0xa2, 0x11, 0x16, 0x7a, 0xbb, 0x8c, 0x5e, 0x07, 0x9e, 0x09, 0xe2, 0xc8, 0xa8, 0x33, 0x9c,
+        };
+        if (length > 0 && bytes[0] != HELLO_FIRST_BYTE)
+                return 0;
+        if (length > TLS_RECORD_HEADER && bytes[TLS_RECORD_HEADER] != SERVER_HELLO)
+                return 0;
+        if (length >= TLS_RECORD_HEADER && tls_record_size(bytes) < RANDOM_AT + RANDOM_SIZE)
+                return 0;
+        if (length < RANDOM_AT + RANDOM_SIZE)
+                return -EAGAIN;
+        return memcmp(bytes + RANDOM_AT, again, RANDOM_SIZE) == 0;
 }

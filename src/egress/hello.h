@@ -40,6 +40,20 @@ struct hello {
         size_t length; /* bytes of its records; what is behind them was not looked at */
 };
 
+enum { TLS_RECORD_HEADER = 5 }; /* type, version, length */
+
+/* Bytes of the record that begins here, of which there are at least those of its header. */
+static inline size_t tls_record_size(const uint8_t *bytes)
+{
+        return TLS_RECORD_HEADER + ((size_t)bytes[3] << 8 | bytes[4]);
+}
+
+/*
+ * The beginning of a server's answer to a ClientHello: does it ask for another one (RFC 8446, 4.1.4)? 1, 0, or -EAGAIN when more
+ * has to come. Servers send what decides it in one record.
+ */
+int hello_is_asked_again(const uint8_t *bytes, size_t length);
+
 /*
  * Looks at the first bytes of a connection, all of them so far and at least one. With more bytes of the same
  * connection every answer but HELLO_MORE stays as it is, *ret included, which is only written for HELLO_WHOLE.

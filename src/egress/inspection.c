@@ -2,9 +2,10 @@
  * Inspecting what a program sends; see inspection.h.
  *
  * A connection is to the host whose address was asked for; what is said over it must name the same one, because many hosts share
- * a server. The first byte tells TLS from HTTP. In TLS the ClientHello has the name, and all that follows is encrypted. In
- * HTTP every request has it, so each head is looked at, and of each body only where it ends. Ports 443 and 80 are for these two
- * alone; on others a third protocol may be spoken, which the policy has allowed by naming the port.
+ * a server. The first byte tells TLS from HTTP. In TLS the ClientHello has the name, and so has a second one if the server asks for
+ * it, as its answer tells, which is looked at for that; all that follows is encrypted. In HTTP every request has it, so each head is
+ * looked at, and of each body only where it ends. Ports 443 and 80 are for these two alone; on others a third protocol may be
+ * spoken, which the policy has allowed by naming the port.
  *
  * What the other side controls: every byte, and in which pieces they come. What two readers could understand differently
  * has been refused by the parsers (hello.c, http_request.c).
@@ -50,6 +51,7 @@ static enum inspection_result refuse(struct inspected *ret, enum egress_reason r
 
 static enum inspection_result look_at_hello(struct inspection *i, const uint8_t *bytes, size_t length, struct inspected *ret)
 {
+        bool first = i->state == INSPECT_FIRST;
         struct hello hello;
         switch (hello_inspect(bytes, length, &hello)) {
         case HELLO_MORE:
@@ -66,8 +68,20 @@ static enum inspection_result look_at_hello(struct inspection *i, const uint8_t 
                 return refuse(ret, REASON_NO_SNI, "");
         if (strcmp(hello.server_name, i->host) != 0)
                 return refuse(ret, REASON_OTHER_SNI, hello.server_name);
-        i->state = INSPECT_NOTHING;
-        return INSPECTION_ALL;
+        i->state = first && hello.offers_tls13 ? INSPECT_SERVER_HELLO : INSPECT_NOTHING;
+        ret->bytes = hello.length;
+        return i->state == INSPECT_NOTHING ? INSPECTION_ALL : INSPECTION_PASS;
+}
+
+/* The server has asked for it. Data that was sent early, and what old machines on the way need to see, may come before. */
+static enum inspection_result look_at_second_hello(struct inspection *i, const uint8_t *bytes, size_t length, struct inspected *ret)
+{
+        if (bytes[0] == HELLO_FIRST_BYTE)
+                return look_at_hello(i, bytes, length, ret);
+        if (length < TLS_RECORD_HEADER)
+                return INSPECTION_MORE;
+        ret->bytes = tls_record_size(bytes);
+        return INSPECTION_PASS;
 }
 
 /* --- HTTP --- */
@@ -225,7 +239,10 @@ static enum inspection_result look(struct inspection *i, const uint8_t *bytes, s
         case INSPECT_BODY:
                 return look_at_body(i, bytes, length, ret);
         case INSPECT_ANSWER:
+        case INSPECT_SERVER_HELLO:
                 return INSPECTION_WAIT;
+        case INSPECT_SECOND_HELLO:
+                return look_at_second_hello(i, bytes, length, ret);
         case INSPECT_NOTHING:
                 break;
         }
@@ -242,12 +259,18 @@ enum inspection_result inspection_look(struct inspection *i, const uint8_t *byte
 
 bool inspection_awaits_answer(const struct inspection *i)
 {
-        return i->state == INSPECT_ANSWER;
+        return i->state == INSPECT_ANSWER || i->state == INSPECT_SERVER_HELLO;
 }
 
 bool inspection_answer(struct inspection *i, const uint8_t *bytes, size_t length)
 {
         enum { SWITCHING = 101 };
+        if (i->state == INSPECT_SERVER_HELLO) {
+                int again = hello_is_asked_again(bytes, length);
+                if (again >= 0)
+                        i->state = again ? INSPECT_SECOND_HELLO : INSPECT_NOTHING;
+                return again >= 0;
+        }
         int status = http_response_status((const char *)bytes, length);
         if (status)
                 i->state = status == SWITCHING ? INSPECT_NOTHING : INSPECT_HTTP;

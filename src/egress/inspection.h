@@ -20,7 +20,15 @@ struct inspection {
         const char *host;
         uint16_t port;
         bool proxied; /* by HTTP, in absolute form: one request, and then the end */
-        enum { INSPECT_FIRST, INSPECT_HTTP, INSPECT_BODY, INSPECT_ANSWER, INSPECT_NOTHING } state;
+        enum {
+                INSPECT_FIRST,
+                INSPECT_HTTP,
+                INSPECT_BODY,
+                INSPECT_ANSWER,       /* to a request for another protocol */
+                INSPECT_SERVER_HELLO,
+                INSPECT_SECOND_HELLO,
+                INSPECT_NOTHING,
+        } state;
         struct http_request request;
         struct text begun; /* what has passed before it was clear what it is */
         bool later;        /* a request has passed: what the server says next may be its answer's */

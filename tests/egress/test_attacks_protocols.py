@@ -166,6 +166,74 @@ def test_tls_that_names_the_host(say, internet, lines):
 # HTTP.
 
 OWN, OTHERS = f'Host: {SITE}\r\n', f'Host: {GOAL}\r\n'
+# A server may ask for a second ClientHello (RFC 8446, 4.1.4), and not look at the name in it again.
+
+AGAIN = bytes.fromhex('cf21ad74e59a6111be1d8c021e65b891c2a211167abb8c5e079e09e2c8a8339c')
+RETRY = b'\2\0\0\x34\3\3' + AGAIN + b'\0\x13\1\0\0\x0c\0\x2b\0\2\3\4\0\x33\0\2\0\x18'
+EARLY, CHANGE = b'\x17\3\3\0\4data', b'\x14\3\3\0\1\1'
+SECOND = {
+    'at-once': send(hello(SITE), 'wait', hello(GOAL)),
+    'behind-a-change-of-cipher': send(hello(SITE), 'wait', CHANGE + hello(GOAL)),
+    'behind-early-data': send(hello(SITE) + CHANGE + EARLY, 'wait', EARLY + hello(GOAL)),
+    'before-it-is-asked-for': send(hello(SITE) + hello(GOAL)),
+    'before-it-is-asked-for-and-then-the-end': send(hello(SITE) + hello(GOAL), 'end'),
+    'in-one-byte-writes': send(hello(SITE), 'wait', *bytewise(hello(GOAL))),
+    'in-many-records': send(hello(SITE), 'wait', records(message_of(hello(GOAL)), 40)),
+    'without-a-name': send(hello(SITE), 'wait', hello(None)),
+}
+
+
+def ask_again(connection, visit):
+    """Reads a ClientHello, asks for another one, and listens."""
+    visit.received = bytearray(connection.recv(65536))
+    connection.sendall(records(RETRY, 16384))
+    for _ in servers.receive(connection, visit):
+        pass
+
+
+@pytest.mark.parametrize('title', SECOND)
+def test_second_hello_that_does_not_name_the_host(say, internet, title):
+    internet.make_place('again.good.example', (443, ask_again))
+    internet.names.zone[SITE] = internet.names.zone['again.good.example']
+    for domains in (None, [SITE]):
+        result = say(SITE, 443, SECOND[title], domains)
+        internet.settle()
+        visit, = internet.visits_to('again.good.example')
+        hellos = visit.received.count(b'\x16\3\1')      # records of the handshake
+        assert hellos > 1 if domains is None else hellos == 1, result.said
+        internet.visits.clear()
+
+
+def test_second_hello_that_names_the_host(boxed, internet):
+    """By a real client, whose first guess of a key does not suit the server."""
+    context = internet.authority.context('picky.good.example', ['http/1.1'])
+    context.set_ecdh_curve('secp384r1')
+
+    def serve(connection, _):
+        with context.wrap_socket(connection, server_side=True) as secured:
+            secured.recv(65536)
+            secured.sendall(b'HTTP/1.1 200 OK\r\nContent-Length: 6\r\nConnection: close\r\n\r\npicky\n')
+    internet.make_place('picky.good.example', (443, serve))
+    result = boxed('openssl', 's_client', '-connect', 'picky.good.example:443', '-servername', 'picky.good.example', '-msg',
+                   domains=['picky.good.example'], input='GET / HTTP/1.0\n\n')
+    assert result.stdout.count('ClientHello') == 2, result.said
+    result = boxed('curl', '-sS', 'https://picky.good.example/', domains=['picky.good.example'])
+    assert (result.returncode, result.stdout) == (0, 'picky\n'), result.said
+
+
+def test_client_that_goes_before_the_answer(boxed, internet, programs):
+    """The server hears of it, though its answer was to be looked at first."""
+    ended = []
+
+    def listen(connection, visit):
+        for _ in servers.receive(connection, visit):
+            pass
+        ended.append(visit.ended)
+    internet.make_place('silent.good.example', (443, listen))
+    result = boxed('sh', '-c', 'curl -sS -m 0.5 https://silent.good.example/; sleep 1.5', domains=['silent.good.example'])
+    assert 'timed out' in result.stderr and ended == ['closed'], result.said
+
+
 FIRST = f'GET /first HTTP/1.1\r\n{OWN}\r\n'.encode()
 UPGRADE = b'Connection: upgrade\r\nUpgrade: websocket\r\n\r\n'
 SMUGGLED = f'GET /goal HTTP/1.1\r\n{OTHERS}\r\n'.encode()

@@ -379,6 +379,69 @@ static void test_after_an_upgrade_only_the_answer_says_what_is_spoken(void **sta
         }
 }
 
+/* A ClientHello of TLS 1.3: its version is in an extension behind the name. */
+static size_t write_new_hello(const char *name, uint8_t *ret)
+{
+        static const uint8_t versions[] = { 0, 43, 0, 3, 2, 3, 4 };
+        const size_t lengths[] = { 3, 7, 5 + 4 + 41 };  /* of the record, the message, the extensions: where they are */
+        size_t length = write_hello(name, ret);
+        memcpy(ret + length, versions, sizeof versions);
+        for (size_t i = 0; i < ARRAY_SIZE(lengths); i++) {
+                size_t value = ((size_t)ret[lengths[i]] << 8 | ret[lengths[i] + 1]) + sizeof versions;
+                ret[lengths[i]] = (uint8_t)(value >> 8), ret[lengths[i] + 1] = (uint8_t)value;
+        }
+        return length + sizeof versions;
+}
+
+static void test_a_second_hello_is_looked_at_if_the_server_asks(void **state)
+{
+        (void)state;
+        static const uint8_t again[] = {
+                0x16, 3, 3, 0, 56, 2, 0, 0, 52, 3, 3, 0xcf, 0x21, 0xad, 0x74, 0xe5, 0x9a, 0x61, 0x11, 0xbe, 0x1d, 0x8c, 0x02, 0x1e, 0x65,
+                0xb8, 0x91, 0xc2, 0xa2, 0x11, 0x16, 0x7a, 0xbb, 0x8c, 0x5e, 0x07, 0x9e, 0x09, 0xe2, 0xc8, 0xa8, 0x33, 0x9c,
+        };
+        static const uint8_t other[sizeof again] = { 0x16, 3, 3, 0, 56, 2, 0, 0, 52, 3, 3, 1 }, alert[] = { 0x15, 3, 3, 0, 2, 2, 49 };
+        static const uint8_t early[] = { 0x17, 3, 3, 1, 0, 1, 2, 3 };
+        static const struct {
+                const uint8_t *answer;
+                size_t length;
+                const char *second;
+                enum inspection_result result;
+                enum egress_reason reason;
+        } rows[] = {
+                { again, sizeof again, "example.com", INSPECTION_ALL, REASON_NONE },
+                { again, sizeof again, "evil.org", INSPECTION_REFUSE, REASON_OTHER_SNI },
+                { again, sizeof again, NULL, INSPECTION_REFUSE, REASON_NO_SNI },
+                { other, sizeof other, "evil.org", INSPECTION_ALL, REASON_NONE }, /* no server would read it */
+                { alert, sizeof alert, "evil.org", INSPECTION_ALL, REASON_NONE },
+        };
+        for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+                uint8_t bytes[512];
+                struct inspection x;
+                struct inspected found;
+                inspection_begin(&x, "example.com", 443, false);
+                size_t length = write_new_hello("example.com", bytes);
+                assert_int_equal(inspection_look(&x, bytes, length, false, &found), INSPECTION_PASS);
+                assert_int_equal(found.bytes, length);
+                assert_true(inspection_awaits_answer(&x));
+                for (size_t cut = 1; cut < rows[i].length && rows[i].answer != alert; cut++)
+                        assert_false(inspection_answer(&x, rows[i].answer, cut));
+                assert_true(inspection_answer(&x, rows[i].answer, rows[i].length));
+                assert_false(inspection_awaits_answer(&x));
+                if (rows[i].answer == again) {
+                        assert_int_equal(inspection_look(&x, early, 4, false, &found), INSPECTION_MORE);
+                        assert_int_equal(inspection_look(&x, early, sizeof early, false, &found), INSPECTION_PASS);
+                        assert_int_equal(found.bytes, 5 + 256);
+                }
+                length = write_new_hello(rows[i].second ? rows[i].second : "example.com", bytes);
+                if (!rows[i].second)
+                        length = write_hello(NULL, bytes);
+                assert_int_equal(inspection_look(&x, bytes, length, false, &found), rows[i].result);
+                assert_int_equal(found.reason, rows[i].reason);
+                inspection_done(&x);
+        }
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -388,6 +451,7 @@ int main(void)
                 cmocka_unit_test(test_the_same_refusal_is_told_ever_more_rarely),
                 cmocka_unit_test(test_different_refusals_are_told_each_up_to_a_number),
                 cmocka_unit_test(test_tls_must_name_the_host),
+                cmocka_unit_test(test_a_second_hello_is_looked_at_if_the_server_asks),
                 cmocka_unit_test(test_http_must_name_the_host_and_other_things_need_a_port_of_their_own),
                 cmocka_unit_test(test_every_request_of_a_connection_is_looked_at),
                 cmocka_unit_test(test_on_any_port_no_head_for_another_host_gets_to_its_end),
