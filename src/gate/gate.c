@@ -6,7 +6,7 @@
 
 #include "base/memory.h"
 #include "gate/denylist.h"
-#include "gate/url.h"
+#include "policy/url.h"
 
 /* --- before a call --- */
 

@@ -148,13 +148,18 @@ static int run_command(void *data)
 
 /*
  * With `borrow` the new process uses our memory until it executes, and we wait, which spares the copying (vfork). Not if
- * it can need us meanwhile: its exec has to be let pass, or a terminal may stop it.
+ * it can need us meanwhile: its exec has to be let pass, or a terminal may stop it; or if it executes nothing and stays.
  */
 static pid_t fork_command(struct site *site, bool borrow)
 {
         enum { STACK_BYTES = 64 * 1024 };
         _Alignas(16) char stack[STACK_BYTES];
-        return clone(run_command, stack + sizeof stack, SIGCHLD | (borrow ? CLONE_VM | CLONE_VFORK : 0), site);
+        if (borrow)
+                return clone(run_command, stack + sizeof stack, SIGCHLD | CLONE_VM | CLONE_VFORK, site);
+        pid_t pid = fork();
+        if (pid == 0)
+                (void)run_command(site);
+        return pid;
 }
 
 /* --- in the keeper: looking after the command --- */

@@ -29,6 +29,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/json.h"
+#include "box/facts.h"
 #include "tools/shell.h"
 #include "tools/tool.h"
 
@@ -250,7 +251,7 @@ int worker_serve(int socket, const struct launch_request *request)
         (void)umask(mask);
         s.box = (struct toolbox){ .workspaces = workspaces, .names = setup->workspaces, .workspace_count = setup->workspace_count,
                                   .tracker = tracker_new(), .new_mode = 0666 & ~mask, .environment = request->environment,
-                                  .plan = request->plan,
+                                  .plan = request->plan, .to_ascii = facts_to_ascii,
                                   .most_seconds = (int64_t)request->plan->number[PLAN_TIMEOUT].number };
         s.filter = (struct capture_filter){ begin_scrubbing, scrub_piece, end_scrubbing, setup->scrubber };
         s.box.filter = setup->scrubber ? &s.filter : NULL;

@@ -68,7 +68,9 @@ static enum charset by_parameter(const char *text, size_t length)
                 p += strlen(word);
                 while (p < end && *p == ' ')
                         p++;
-                if (p == end || *p != '=')
+                if (p == end)
+                        break;
+                if (*p != '=')
                         continue;
                 do
                         p++;

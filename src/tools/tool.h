@@ -36,6 +36,7 @@ struct toolbox {
         char *const *environment;      /* of commands */
         int64_t most_seconds;          /* that a command may take; 0: as long as it was asked for */
         const struct plan *plan;       /* of the box, to say which rule refused something; NULL: nobody knows */
+        domain_to_ascii *to_ascii;     /* for hosts in other scripts; NULL: there are none */
         const struct capture_filter *filter; /* of what commands write; NULL: none */
         struct shell *background[BACKGROUND_MOST]; /* commands that nobody waits for; NULL: free */
 };

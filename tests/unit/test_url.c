@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "base/memory.h"
-#include "gate/url.h"
+#include "policy/url.h"
 
 /* A few names in other scripts, as libidn2 maps them. */
 static bool fake_to_ascii(const char *name, char *ret, size_t size)
@@ -436,139 +436,6 @@ static void test_other_families_are_refused(void **state)
         assert_non_null(address_refused(&a));
 }
 
-/* --- looking names up --- */
-
-/* Answers each question with the next of its lines: addresses with a space between. */
-struct liar {
-        const char *answers[4];
-        size_t asked;
-        char host[CAP_DOMAIN + 1];
-};
-
-static int lie(void *context, const char *host, union address ret[URL_ADDRESSES_MOST], struct error *e)
-{
-        struct liar *liar = context;
-        (void)snprintf(liar->host, sizeof liar->host, "%s", host);
-        const char *answer = liar->answers[liar->asked++];
-        if (!answer)
-                return error_set(e, EAGAIN, "test", "the name server does not answer");
-        int count = 0;
-        char copy[256], *rest = copy;
-        (void)snprintf(copy, sizeof copy, "%s", answer);
-        for (char *word; (word = strsep(&rest, " "));)
-                if (*word)
-                        ret[count++] = address_of(word);
-        return count;
-}
-
-static int resolve(struct liar *liar, const char *text, struct url_addresses *ret, struct error *e)
-{
-        struct url u = parsed(text);
-        struct url_resolver resolver = { lie, liar };
-        return url_resolve(&u, &resolver, ret, e);
-}
-
-static void test_what_was_checked_is_what_is_dialled(void **state)
-{
-        (void)state;
-        struct liar liar = { .answers = { "93.184.215.14 2606:2800::1", "127.0.0.1" } };
-        struct url_addresses found = { .count = 0 };
-        assert_int_equal(resolve(&liar, "https://EXAMPLE.com./x", &found, NULL), 0);
-        assert_int_equal(liar.asked, 1); /* the second answer, this machine's, is never asked for */
-        assert_string_equal(liar.host, "example.com");
-        assert_int_equal(found.count, 2);
-        union address first = address_of("93.184.215.14"), second = address_of("2606:2800::1");
-        assert_int_equal(found.list[0].v4.sin_addr.s_addr, first.v4.sin_addr.s_addr);
-        assert_int_equal(found.list[0].v4.sin_port, htons(443));
-        assert_memory_equal(&found.list[1].v6.sin6_addr, &second.v6.sin6_addr, 16);
-        assert_int_equal(found.list[1].v6.sin6_port, htons(443));
-}
-
-static void test_a_name_that_rebinds_is_refused_when_it_is_asked_again(void **state)
-{
-        (void)state;
-        struct liar liar = { .answers = { "93.184.215.14", "127.0.0.1" } };
-        struct url_addresses found = { .count = 0 };
-        struct error e = { 0 };
-        assert_int_equal(resolve(&liar, "https://example.com/", &found, NULL), 0);
-        assert_int_equal(resolve(&liar, "https://example.com/", &found, &e), -EACCES);
-        assert_int_equal(found.count, 1); /* untouched */
-        assert_string_equal(e.text, "example.com may not be fetched from: its address 127.0.0.1 is in 127.0.0.0/8, "
-                                    "loopback: this machine. Only names may of which every address is public");
-}
-
-static void test_every_address_must_pass(void **state)
-{
-        (void)state;
-        static const struct {
-                const char *answer;
-                int code;
-                const char *part;
-        } rows[] = {
-                { "93.184.215.14 10.0.0.1", EACCES, "its address 10.0.0.1 is in 10.0.0.0/8, a private network" },
-                { "10.0.0.1 93.184.215.14", EACCES, "10.0.0.0/8" },
-                { "93.184.215.14 2606:2800::1 ::1", EACCES, "its address ::1 is in ::1/128" },
-                { "2606:2800::1 ::ffff:93.184.215.14", EACCES, "::ffff:0:0/96" },
-                { "64:ff9b::5db8:d70e", EACCES, "64:ff9b::/96" },
-                { "169.254.169.254", EACCES, "metadata service of a cloud" },
-                { "", ENOENT, "example.com has no address" },
-                { NULL, EAGAIN, "the name server does not answer" },
-        };
-        for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-                struct liar liar = { .answers = { rows[i].answer } };
-                struct url_addresses found = { .count = 99 };
-                struct error e = { 0 };
-                assert_int_equal(resolve(&liar, "https://example.com/", &found, &e), -rows[i].code);
-                if (!strstr(e.text, rows[i].part))
-                        fail_msg("'%s' instead of '%s'", e.text, rows[i].part);
-                assert_int_equal(found.count, 99);
-        }
-}
-
-static int answer_many(void *context, const char *host, union address ret[URL_ADDRESSES_MOST], struct error *e)
-{
-        (void)host;
-        (void)e;
-        const int *count = context;
-        for (int i = 0; i < URL_ADDRESSES_MOST; i++) {
-                ret[i] = address_of("2606:4700::1");
-                ret[i].v6.sin6_port = htons(22);
-                ret[i].v6.sin6_scope_id = 5;
-        }
-        return *count;
-}
-
-static void test_what_a_resolver_adds_is_not_taken_over(void **state)
-{
-        (void)state;
-        struct url u = parsed("http://example.com:8080/");
-        struct url_addresses found = { .count = 0 };
-        int count = URL_ADDRESSES_MOST;
-        struct url_resolver resolver = { answer_many, &count };
-        assert_int_equal(url_resolve(&u, &resolver, &found, NULL), 0);
-        assert_int_equal(found.count, URL_ADDRESSES_MOST);
-        assert_int_equal(found.list[63].v6.sin6_port, htons(8080));
-        assert_int_equal(found.list[63].v6.sin6_scope_id, 0);
-        count++;
-        assert_int_equal(url_resolve(&u, &resolver, &found, NULL), -E2BIG);
-}
-
-static void test_an_address_is_not_looked_up(void **state)
-{
-        (void)state;
-        struct liar liar = { .answers = { "127.0.0.1" } };
-        struct url_addresses found = { .count = 0 };
-        assert_int_equal(resolve(&liar, "http://8.8.8.8:81/", &found, NULL), 0);
-        assert_int_equal(liar.asked, 0);
-        assert_int_equal(found.count, 1);
-        assert_int_equal(found.list[0].v4.sin_addr.s_addr, htonl(0x08080808));
-        assert_int_equal(found.list[0].v4.sin_port, htons(81));
-        struct url u = parsed("http://8.8.8.8/");
-        struct url_resolver resolver = { lie, &liar };
-        u.address.v4.sin_addr.s_addr = htonl(0x7f000001); /* whoever made it */
-        assert_int_equal(url_resolve(&u, &resolver, &found, NULL), -EACCES);
-}
-
 /* --- redirects --- */
 
 static void test_a_location_is_resolved_as_the_rfc_says(void **state)
@@ -721,11 +588,6 @@ int main(void)
                 cmocka_unit_test(test_the_table_of_ranges_says_what_it_means),
                 cmocka_unit_test(test_ranges_end_where_they_should),
                 cmocka_unit_test(test_other_families_are_refused),
-                cmocka_unit_test(test_what_was_checked_is_what_is_dialled),
-                cmocka_unit_test(test_a_name_that_rebinds_is_refused_when_it_is_asked_again),
-                cmocka_unit_test(test_every_address_must_pass),
-                cmocka_unit_test(test_what_a_resolver_adds_is_not_taken_over),
-                cmocka_unit_test(test_an_address_is_not_looked_up),
                 cmocka_unit_test(test_a_location_is_resolved_as_the_rfc_says),
                 cmocka_unit_test(test_a_redirect_keeps_its_port_and_address),
                 cmocka_unit_test(test_a_redirect_is_checked_again),

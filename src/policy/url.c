@@ -7,13 +7,12 @@
  * How it works: what two readers of a URL could understand in two ways is refused and not repaired, because the one
  * that checks and the one that dials must agree: user names, backslashes, white space, control characters, percent
  * signs in the host, addresses in other than their usual spelling. What is left has one canonical form. Names that mean
- * this machine or this network by definition are refused by the table below. All others are judged by their addresses:
- * a name is looked up once, all that it has must pass, and what passed is what is dialled, so a name that changes its
- * address between two questions changes nothing.
+ * this machine or this network by definition are refused by the table below. All others are judged by their addresses,
+ * where they are looked up and dialled: by egress, for every connection (src/egress/resolve.c).
  *
- * What an attacker controls: the URL, what a name resolves to, where a redirect leads. All is bounded.
+ * What an attacker controls: the URL, and where a redirect leads. All is bounded.
  */
-#include "gate/url.h"
+#include "policy/url.h"
 
 #include <arpa/inet.h>
 #include <ctype.h>
@@ -388,44 +387,4 @@ int url_redirect(const struct url *from, const char *location, domain_to_ascii *
         (void)snprintf(prefix, sizeof prefix, "a redirect of %s is not followed", from->host);
         (void)error_wrap(e, prefix);
         return r;
-}
-
-/* --- where to connect --- */
-
-static int take_address(const struct url *u, const union address *found, struct url_addresses *ret, struct error *e)
-{
-        union address a = { 0 };
-        a.any.sa_family = found->any.sa_family;
-        if (found->any.sa_family == AF_INET) { /* no more than the address itself is taken over: no zone, no port */
-                a.v4.sin_addr = found->v4.sin_addr;
-                a.v4.sin_port = htons(u->port);
-        } else if (found->any.sa_family == AF_INET6) {
-                a.v6.sin6_addr = found->v6.sin6_addr;
-                a.v6.sin6_port = htons(u->port);
-        }
-        int r = check_address(u->host, &a, e);
-        if (r == 0)
-                ret->list[ret->count++] = a;
-        return r;
-}
-
-int url_resolve(const struct url *u, const struct url_resolver *resolver, struct url_addresses *ret, struct error *e)
-{
-        union address found[URL_ADDRESSES_MOST] = { u->address };
-        struct url_addresses checked = { .count = 0 };
-        int count = u->is_address ? 1 : resolver->look_up(resolver->context, u->host, found, e);
-        if (count < 0)
-                return count;
-        if (count == 0)
-                return error_set(e, ENOENT, stage, "%s has no address", u->host);
-        if (count > URL_ADDRESSES_MOST)
-                return error_set(e, E2BIG, stage, "%s has %d addresses; more than %d are not checked", u->host, count,
-                                 URL_ADDRESSES_MOST);
-        for (int i = 0; i < count; i++) {
-                int r = take_address(u, &found[i], &checked, e);
-                if (r < 0)
-                        return r;
-        }
-        *ret = checked;
-        return 0;
 }

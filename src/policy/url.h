@@ -1,12 +1,11 @@
 /*
- * URL filter: what a fetch for an agent may be of. A URL is parsed strictly, its name is looked up once, every address
- * that the name has must be public, and the connection goes to an address that was checked. Each redirect comes through
- * here again. Makes no system call: the caller looks names up, and dials. Theory of operation: url.c.
+ * URL filter: what a fetch for an agent may be of. A URL is parsed strictly, and what is asked for is what was parsed;
+ * each redirect comes through here again. What its name leads to is egress's to check. Theory of operation: url.c.
  *
  * It is no boundary: a box reaches only what its network wall lets it reach.
  */
-#ifndef RINGWALL_GATE_URL_H
-#define RINGWALL_GATE_URL_H
+#ifndef RINGWALL_POLICY_URL_H
+#define RINGWALL_POLICY_URL_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,7 +20,6 @@
 enum {
         URL_MOST = 8192,         /* bytes of a URL, and of what a request asks for */
         URL_REDIRECTS_MOST = 10,
-        URL_ADDRESSES_MOST = 64, /* of one name */
 };
 
 struct url {
@@ -50,26 +48,5 @@ int url_redirect(const struct url *from, const char *location, domain_to_ascii *
 
 /* The same URL as text: parsed again, it is equal. */
 void url_print(const struct url *u, struct text *out);
-
-/*
- * Looks a name up, once. Fills `ret` with its addresses, at most URL_ADDRESSES_MOST, ports left out, and returns how
- * many there are; or -errno with an error.
- */
-struct url_resolver {
-        int (*look_up)(void *context, const char *host, union address ret[URL_ADDRESSES_MOST], struct error *e);
-        void *context;
-};
-
-/* Checked addresses, with the URL's port, in the order in which the resolver had them: dial these and nothing else. */
-struct url_addresses {
-        union address list[URL_ADDRESSES_MOST];
-        size_t count;
-};
-
-/*
- * Asks the resolver exactly once, and not at all when the host is an address. -EACCES when any of the addresses may not
- * be reached; -ENOENT when there is none; -E2BIG when there are too many to check; or the resolver's own error.
- */
-int url_resolve(const struct url *u, const struct url_resolver *resolver, struct url_addresses *ret, struct error *e);
 
 #endif

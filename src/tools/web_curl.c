@@ -1,0 +1,40 @@
+/* Loading libcurl; see web_curl.h. */
+#include "tools/web_curl.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+static const char stage[] = "libcurl";
+
+/* By where it has its TLS from; both have the same functions. The second is there wherever Debian's git is. */
+static const char *const libraries[] = { "libcurl.so.4", "libcurl-gnutls.so.4" };
+
+#define CALL(name) { "curl_" #name, offsetof(struct web_curl, name) }
+static const struct {
+        const char *name;
+        size_t place;
+} calls[] = {
+        CALL(global_init), CALL(easy_init),   CALL(easy_setopt),   CALL(easy_perform),
+        CALL(easy_getinfo), CALL(easy_header), CALL(easy_strerror),
+};
+_Static_assert(sizeof(struct web_curl) == ARRAY_SIZE(calls) * sizeof(void *), "each function is in the table");
+
+int web_curl_load(struct web_curl *ret, struct error *e)
+{
+        void *library = NULL;
+        for (size_t i = 0; i < ARRAY_SIZE(libraries) && !library; i++)
+                library = dlopen(libraries[i], RTLD_NOW | RTLD_LOCAL);
+        if (!library)
+                return error_set(e, ENOENT, stage, "%s", dlerror()); // NOLINT(concurrency-mt-unsafe): there is one thread
+        for (size_t i = 0; i < ARRAY_SIZE(calls); i++) {
+                void *found = dlsym(library, calls[i].name);
+                if (!found)
+                        return error_set(e, ENOSYS, stage, "it is too old: it has no %s", calls[i].name);
+                memcpy((char *)ret + calls[i].place, &found, sizeof found);
+        }
+        return ret->global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK ? 0 : error_set(e, ENOMEM, stage, "it cannot begin");
+}

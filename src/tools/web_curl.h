@@ -1,0 +1,26 @@
+/*
+ * libcurl, loaded when something is fetched and not before: it brings a TLS stack, for which `ringwall mcp` would pay at its
+ * start. Only the process that fetches, and then ends, calls this.
+ */
+#ifndef RINGWALL_TOOLS_WEB_CURL_H
+#define RINGWALL_TOOLS_WEB_CURL_H
+
+#include <curl/curl.h>
+
+#include "base/error.h"
+
+/* Its functions, by their names without "curl_". */
+struct web_curl {
+        __typeof__(curl_global_init) *global_init;
+        __typeof__(curl_easy_init) *easy_init;
+        __typeof__(curl_easy_setopt) *easy_setopt;
+        __typeof__(curl_easy_perform) *easy_perform;
+        __typeof__(curl_easy_getinfo) *easy_getinfo;
+        __typeof__(curl_easy_header) *easy_header;
+        __typeof__(curl_easy_strerror) *easy_strerror;
+};
+
+/* Returns 0, or -errno with an error that names what is missing. It is never unloaded. */
+int web_curl_load(struct web_curl *ret, struct error *e);
+
+#endif

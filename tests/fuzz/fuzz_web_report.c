@@ -1,0 +1,28 @@
+/*
+ * What comes back from the process that fetches for WebFetch. What is read points into the input and is terminated; written
+ * again, it is the same bytes; and an answer can be made of it.
+ */
+#include <string.h>
+
+#include "base/memory.h"
+#include "fuzz.h"
+#include "tools/web_report.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+        CLEANUP_TEXT struct text again = { 0 };
+        CLEANUP_FREE char *copy = malloc(size ? size : 1); /* of its very size, so that a byte too far is seen */
+        struct tool_answer answer = { 0 };
+        struct web_report r;
+        PROMISE(copy);
+        memcpy(copy, data, size);
+        if (!web_report_read(copy, size, &r))
+                return 0;
+        PROMISE(r.failure < WEB_FAILURES && r.response.length <= WEB_BODY_MOST);
+        PROMISE(strlen(r.response.url) + strlen(r.detail) < size);
+        web_report_write(&r, &again);
+        PROMISE(again.length == size && memcmp(again.data, copy, size) == 0);
+        web_fetch_answer(&r.response, WEB_TEXT, 1000, &answer);
+        tool_answer_done(&answer);
+        return 0;
+}

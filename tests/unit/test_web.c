@@ -1,0 +1,131 @@
+/* What the process that fetches for WebFetch reports, and what the tools make of it before and behind that process. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/memory.h"
+#include "tools/tool.h"
+#include "tools/web_report.h"
+
+/* --- reports --- */
+
+static void test_a_report_is_read_as_it_was_written(void **state)
+{
+        (void)state;
+        static const struct web_report rows[] = {
+                { WEB_ANSWERED, { "https://example.com/", 200, "text/html", "a\0b", 3, false }, "" },
+                { WEB_ANSWERED, { "https://example.com/", 404, NULL, "", 0, false }, "" },
+                { WEB_ANSWERED, { "https://example.com/", 200, "text/plain", "x", 1, true }, "" },
+                { WEB_CERTIFICATE, { .url = "https://example.com/", .body = "" }, "it is too old" },
+        };
+        for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+                CLEANUP_TEXT struct text out = { 0 };
+                struct web_report r;
+                web_report_write(&rows[i], &out);
+                assert_true(web_report_read(out.data, out.length, &r));
+                assert_int_equal(r.failure, rows[i].failure);
+                assert_string_equal(r.detail, rows[i].detail);
+                assert_string_equal(r.response.url, rows[i].response.url);
+                assert_int_equal(r.response.status, rows[i].response.status);
+                assert_int_equal(r.response.cut, rows[i].response.cut);
+                assert_int_equal(r.response.length, rows[i].response.length);
+                assert_memory_equal(r.response.body, rows[i].response.body, r.response.length);
+                assert_int_equal(r.response.content_type == NULL, rows[i].response.content_type == NULL);
+                if (r.response.content_type)
+                        assert_string_equal(r.response.content_type, rows[i].response.content_type);
+        }
+}
+
+static void test_long_texts_are_cut_so_that_every_report_can_be_read(void **state)
+{
+        (void)state;
+        CLEANUP_TEXT struct text out = { 0 };
+        CLEANUP_FREE char *much = malloc(2 * WEB_BODY_MOST);
+        assert_non_null(much);
+        memset(much, 'x', 2 * WEB_BODY_MOST);
+        much[2 * WEB_BODY_MOST - 1] = '\0';
+        const struct web_report all = { WEB_BROKEN, { much, 200, much, much, 2 * WEB_BODY_MOST, false }, much };
+        struct web_report r;
+        web_report_write(&all, &out);
+        assert_true(out.length <= WEB_REPORT_MOST);
+        assert_true(web_report_read(out.data, out.length, &r));
+        assert_int_equal(strlen(r.response.url), URL_MOST + CAP_DOMAIN);
+        assert_int_equal(strlen(r.response.content_type), WEB_TYPE_MOST);
+        assert_int_equal(strlen(r.detail), WEB_DETAIL_MOST);
+        assert_int_equal(r.response.length, WEB_BODY_MOST);
+        assert_true(r.response.cut);
+}
+
+static void test_what_is_no_report_is_not_read(void **state)
+{
+        (void)state;
+        CLEANUP_TEXT struct text out = { 0 };
+        const struct web_report good = { WEB_ANSWERED, { "https://example.com/", 200, "text/html", "abc", 3, false }, "" };
+        struct web_report r;
+        web_report_write(&good, &out);
+        for (size_t length = 0; length < out.length; length++)
+                assert_false(web_report_read(out.data, length, &r)); /* cut off anywhere */
+        text_add(&out, "more");
+        assert_false(web_report_read(out.data, out.length, &r));
+        out.length -= strlen("more");
+        assert_true(web_report_read(out.data, out.length, &r));
+        static const struct {
+                size_t number; /* of the four at the beginning */
+                uint32_t value;
+        } wrong[] = { { 0, WEB_FAILURES }, { 0, UINT32_MAX }, { 1, 1000 }, { 2, 2 }, { 3, 2 }, { 3, UINT32_MAX } };
+        for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+                uint32_t before;
+                char *place = out.data + wrong[i].number * sizeof before;
+                memcpy(&before, place, sizeof before);
+                memcpy(place, &wrong[i].value, sizeof wrong[i].value);
+                assert_false(web_report_read(out.data, out.length, &r));
+                memcpy(place, &before, sizeof before);
+        }
+}
+
+/* --- the tool --- */
+
+static void check_refused(struct toolbox *box, const char *text, const char *part)
+{
+        struct tool_answer answer;
+        json_t *arguments = json_loads(text, 0, NULL);
+        assert_null(toolbox_call(box, tool_find("WebFetch"), arguments, &answer));
+        if (!strstr(answer.text.data, part))
+                fail_msg("%s", answer.text.data);
+        assert_true(answer.is_error);
+        tool_answer_done(&answer);
+        json_decref(arguments);
+}
+
+static void test_what_cannot_be_fetched_starts_nothing(void **state)
+{
+        (void)state;
+        struct host_rule denial = { .allow = false, .domain.name = "example.com" };
+        const struct plan plan = { .hosts = { &denial, 1 } };
+        struct toolbox box = { .plan = &plan };
+        check_refused(&box, "{\"url\": \"https://example.com/\", \"format\": \"pdf\"}",
+                      "the parameter format of WebFetch must be text, html or raw");
+        check_refused(&box, "{\"url\": \"https://example.com/\", \"timeout\": 121}", "must be from 1 to 120");
+        check_refused(&box, "{\"url\": \"https://example.com/\", \"timeout\": 0}", "must be from 1 to 120");
+        check_refused(&box, "{}", "WebFetch needs the parameter url");
+        check_refused(&box, "{\"url\": \"https://10.0.0.1/\"}", "10.0.0.1 may not be fetched from: it is in 10.0.0.0/8");
+        check_refused(&box, "{\"url\": \"https://example.com/\"}",
+                      "example.com cannot be reached: the policy allows no host, so the box has no network; ringwall mcp "
+                      "--allow-domain example.com would allow it");
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_a_report_is_read_as_it_was_written),
+                cmocka_unit_test(test_long_texts_are_cut_so_that_every_report_can_be_read),
+                cmocka_unit_test(test_what_is_no_report_is_not_read),
+                cmocka_unit_test(test_what_cannot_be_fetched_starts_nothing),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
