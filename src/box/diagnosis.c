@@ -52,9 +52,9 @@ static json_t *needs_to_json(const struct level_need *const *lacking, size_t cou
 
 static json_t *level_to_json(const struct level_result *result)
 {
-        return json_pack("{s:s, s:o, s:o, s:s?}", "verdict", level_verdict_name(result->verdict), "shortfalls",
+        return json_pack("{s:s, s:o, s:o, s:s?, s:s?}", "verdict", level_verdict_name(result->verdict), "shortfalls",
                          needs_to_json(result->shortfalls, result->shortfall_count), "missing",
-                         needs_to_json(result->missing, result->missing_count), "try", result->help);
+                         needs_to_json(result->missing, result->missing_count), "remark", result->remark, "try", result->help);
 }
 
 json_t *diagnosis_to_json(const struct diagnosis *d)

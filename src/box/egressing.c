@@ -77,7 +77,16 @@ static int write_order(const struct plan *plan, bool proxies, struct error *e)
         return TAKE_FD(fd);
 }
 
-int egress_start(struct report *r, struct trail *trail, struct egressing *ret, int *ret_socket, struct error *e)
+/* The proxies of a box that has no namespace to have entrances in, on their way to who will serve them. */
+static int open_proxies(const struct plan *plan, int egress, struct proxies *ret, struct error *e)
+{
+        if (plan->number[PLAN_NAMESPACES].number & SPACE_NET)
+                return 0;
+        int r = proxies_open(ret, e);
+        return r < 0 ? r : proxies_hand_over(ret, egress, e);
+}
+
+static int start(struct report *r, struct trail *trail, struct egressing *ret, int *ret_socket, struct error *e)
 {
         int front[2], keeper[2];
         CLEANUP_FD int order = write_order(r->plan, true, e);
@@ -89,13 +98,25 @@ int egress_start(struct report *r, struct trail *trail, struct egressing *ret, i
         if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, keeper) < 0)
                 return error_errno(e, errno, stage, "cannot make a socket");
         CLEANUP_FD int for_keeper = keeper[0], its_keeper = keeper[1];
+        int done = open_proxies(r->plan, for_keeper, &ret->proxies, e);
+        if (done < 0)
+                return done;
         const int fds[EGRESS_FDS] = { order, STDERR_FILENO, STDERR_FILENO, its_events, its_keeper };
         int pid = helper_start("ringwall-egress", fds, EGRESS_FDS, e);
         if (pid < 0)
                 return pid;
-        *ret = (struct egressing){ .pid = pid, .events = TAKE_FD(events), .report = r, .trail = trail };
+        *ret = (struct egressing){ .pid = pid, .events = TAKE_FD(events), .report = r, .trail = trail, .proxies = ret->proxies };
         *ret_socket = TAKE_FD(for_keeper);
         return 0;
+}
+
+int egress_start(struct report *r, struct trail *trail, struct egressing *ret, int *ret_socket, struct error *e)
+{
+        *ret = EGRESS_NONE;
+        int done = start(r, trail, ret, ret_socket, e);
+        if (done < 0)
+                proxies_close(&ret->proxies);
+        return done;
 }
 
 /* --- what it says --- */
@@ -152,6 +173,7 @@ static void take_end(struct egressing *g)
         int status = 0;
         pid_t ended;
         fd_close(&g->events);
+        proxies_silence(&g->proxies);
         (void)kill(g->pid, SIGKILL); /* no harm to one that has ended; one that has not is not waited for */
         while ((ended = waitpid(g->pid, &status, 0)) < 0 && errno == EINTR)
                 ;
@@ -256,6 +278,7 @@ void egress_end(struct egressing *g)
                 while (waitpid(g->pid, NULL, 0) < 0 && errno == EINTR)
                         ;
         }
+        proxies_close(&g->proxies);
         *g = EGRESS_NONE;
 }
 

@@ -4,6 +4,7 @@
 #ifndef RINGWALL_BOX_EGRESSING_H
 #define RINGWALL_BOX_EGRESSING_H
 
+#include "box/proxies.h"
 #include "box/report.h"
 #include "box/trail.h"
 
@@ -14,8 +15,9 @@ struct egressing {
         struct trail *trail; /* NULL: nobody keeps one */
         uint32_t generation; /* of the hosts that hold */
         uint32_t closed;     /* connections, by the last change */
+        struct proxies proxies; /* of a box without a network namespace */
 };
-#define EGRESS_NONE ((struct egressing){ .events = -1 })
+#define EGRESS_NONE ((struct egressing){ .events = -1, .proxies = PROXIES_NONE })
 
 /*
  * Starts it for the report's plan. *ret_socket is for the keeper, which hands the entrances over; the caller closes it once the

@@ -50,6 +50,7 @@ static const struct level_need needs[] = {
           "the number of processes cannot be limited" },
         { ANY(FEATURE_DELEGATION, FEATURE_MANAGER, FEATURE_NPROC), LEVEL_STRICT, LEVEL_MAXIMUM, WANTS,
           "the number of processes cannot be limited" },
+        { ANY(FEATURE_LANDLOCK_TCP), LEVEL_STANDARD, LEVEL_STANDARD, WANTS, "policies that name hosts are refused" },
         { ANY(FEATURE_REDIRECT), LEVEL_STRICT, LEVEL_MAXIMUM, WANTS, "policies that name hosts are refused" },
         { ANY(FEATURE_OVERLAY), LEVEL_STRICT, LEVEL_MAXIMUM, WANTS, "workspaces cannot have snapshots" },
         { ANY(FEATURE_LANDLOCK_REFER), LEVEL_STANDARD, LEVEL_MAXIMUM, WANTS,
@@ -59,6 +60,10 @@ static const struct level_need needs[] = {
         { ANY(FEATURE_PIDFD), LEVEL_STANDARD, LEVEL_MAXIMUM, WANTS, "processes are told apart by number only" },
 };
 _Static_assert(ARRAY_SIZE(needs) <= LEVEL_NEEDS_MAX, "LEVEL_NEEDS_MAX is too small");
+
+/* Of hosts, where there is no network namespace. */
+static const char by_proxy[] = "programs reach hosts only by the proxy of http_proxy; of a local port that a policy allows, the same "
+                               "number at this machine's other addresses is in reach too";
 
 static bool is_met(const struct level_need *need, const struct probe_report *report)
 {
@@ -89,6 +94,8 @@ void level_judge(enum level level, const struct probe_report *report, struct lev
                 else
                         ret->shortfalls[ret->shortfall_count++] = need;
         }
+        if (level == LEVEL_STANDARD && !ret->missing_count && report->features[FEATURE_LANDLOCK_TCP].state == FEATURE_YES)
+                ret->remark = by_proxy;
         if (ret->missing_count) {
                 ret->verdict = VERDICT_REFUSED;
                 ret->help = find_help(ret->missing, ret->missing_count, report);

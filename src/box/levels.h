@@ -36,6 +36,7 @@ struct level_result {
         size_t missing_count;
         const struct level_need *shortfalls[LEVEL_NEEDS_MAX]; /* the others */
         size_t shortfall_count;
+        const char *remark; /* what is so on every machine; NULL: nothing */
         const char *help; /* the one command to try first; NULL when none is known or needed */
 };
 

@@ -101,6 +101,9 @@ static const struct explanation {
         { "files", "typing into a terminal, or another of its controls", PLAN_NUMBER_COUNT, NULL },
 };
 static const struct explanation local_socket = { NULL, "a unix socket", PLAN_NAMESPACES, "--level strict" };
+static const struct explanation past_the_proxy = {
+        NULL, "looking a name up, or another way to the network than the proxy of http_proxy", PLAN_NAMESPACES, "--level strict"
+};
 static const struct explanation new_process = { NULL, "starting a process", PLAN_ALLOW_FORK,
                                                 "the capability process.* in a policy" };
 static const struct explanation unknown = { NULL, "several other calls", PLAN_NUMBER_COUNT, NULL };
@@ -112,6 +115,8 @@ static const struct explanation *explain(const struct report *r, const struct de
                 return &unknown;
         if (strncmp(told->call, "socket", strlen("socket")) == 0 && d->family == AF_UNIX)
                 return &local_socket;
+        if (strcmp(told->group, "families") == 0 && r->plan->number[PLAN_ALLOW_NETWORK].number)
+                return &past_the_proxy;
         if (strcmp(told->call, "clone") == 0 && !r->plan->number[PLAN_ALLOW_FORK].number)
                 return &new_process;
         for (size_t i = 0; i < ARRAY_SIZE(explanations); i++)

@@ -10,6 +10,7 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "box/limiting.h"
+#include "linux/ruleset.h"
 #include "linux/scratch.h"
 #include "policy/pattern.h"
 
@@ -33,6 +34,22 @@ static int refuse(struct error *e, struct source from, const char *what)
         return error_set(e, ENOTSUP, "check", "refused: %s (%s)", what, source.data ? source.data : "");
 }
 
+/* The network of a box that has no namespace of its own for it. */
+static int check_proxies(const struct plan *plan, struct error *e)
+{
+        enum { ABI_WITH_PORTS = 4 };
+        const struct source from = plan->number[PLAN_ALLOW_NETWORK].from;
+        if (plan->published.count)
+                return refuse(e, plan->published.list[0].from, "at level standard no port can be published, because a program that may "
+                              "listen there could listen on every address of this machine; use --level strict");
+        if (!plan_reaches_out(plan))
+                return refuse(e, from, "at level standard a box has no loopback of its own, only hosts that are named; "
+                              "use --allow-domain, or --level strict");
+        if (ruleset_abi() < ABI_WITH_PORTS)
+                return refuse(e, from, "level standard can hold hosts from Linux 6.7 on (Landlock's rules for ports); use --level strict");
+        return 0;
+}
+
 int start_check(const struct plan *plan, struct error *e)
 {
         const struct plan_value *n = plan->number;
@@ -45,9 +62,7 @@ int start_check(const struct plan *plan, struct error *e)
                               "a unix socket can only be shown to a box with a mount namespace; use --level strict");
         if (!(spaces & SPACE_PID) != !(spaces & SPACE_MOUNT))
                 return refuse(e, n[PLAN_NAMESPACES].from, "the namespaces pid and mount only work together, because of /proc");
-        if (n[PLAN_ALLOW_NETWORK].number && !(spaces & SPACE_NET))
-                return refuse(e, n[PLAN_ALLOW_NETWORK].from, "level standard cannot hold a network yet; use --level strict");
-        return 0;
+        return n[PLAN_ALLOW_NETWORK].number && !(spaces & SPACE_NET) ? check_proxies(plan, e) : 0;
 }
 
 /* --- what the command gets --- */
@@ -82,18 +97,31 @@ static bool has_variable(const struct plan *plan, const char *name)
 
 /* For programs that want a proxy; in both cases, because they read the one or the other. */
 static const struct {
-        const char *name, *text;
+        const char *name;
+        enum { BY_HTTP, BY_SOCKS, BY_NONE } way;
 } proxy_variables[] = {
-        { "http_proxy", "http_proxy=http://127.0.0.1:3128" },     { "HTTP_PROXY", "HTTP_PROXY=http://127.0.0.1:3128" },
-        { "https_proxy", "https_proxy=http://127.0.0.1:3128" },   { "HTTPS_PROXY", "HTTPS_PROXY=http://127.0.0.1:3128" },
-        { "all_proxy", "all_proxy=socks5h://127.0.0.1:1080" },    { "ALL_PROXY", "ALL_PROXY=socks5h://127.0.0.1:1080" },
-        { "no_proxy", "no_proxy=localhost,127.0.0.1,::1" },       { "NO_PROXY", "NO_PROXY=localhost,127.0.0.1,::1" },
+        { "http_proxy", BY_HTTP },  { "HTTP_PROXY", BY_HTTP }, { "https_proxy", BY_HTTP }, { "HTTPS_PROXY", BY_HTTP },
+        { "all_proxy", BY_SOCKS },  { "ALL_PROXY", BY_SOCKS }, { "no_proxy", BY_NONE },    { "NO_PROXY", BY_NONE },
 };
-_Static_assert(BOX_PORT_HTTP == 3128 && BOX_PORT_SOCKS == 1080, "the ports are those of the entrances");
 
-char **start_environment(struct arena *a, const struct plan *plan, const char *scratch)
+static char *proxy_variable(struct arena *a, size_t index, const struct egress_proxies *proxies)
 {
-        bool proxied = plan->number[PLAN_PROXY_VARIABLES].number && plan_reaches_out(plan);
+        const char *name = proxy_variables[index].name, *user = *proxies->token ? "ringwall:" : "", *at = *proxies->token ? "@" : "";
+        switch (proxy_variables[index].way) {
+        case BY_HTTP:
+                return arena_format(a, "%s=http://%s%s%s127.0.0.1:%u", name, user, proxies->token, at, proxies->http);
+        case BY_SOCKS:
+                return arena_format(a, "%s=socks5h://%s%s%s127.0.0.1:%u", name, user, proxies->token, at, proxies->socks);
+        case BY_NONE:
+                break;
+        }
+        return arena_format(a, "%s=localhost,127.0.0.1,::1", name);
+}
+
+char **start_environment(struct arena *a, const struct plan *plan, const char *scratch, const struct egress_proxies *proxies)
+{
+        const struct egress_proxies of_namespace = { .http = BOX_PORT_HTTP, .socks = BOX_PORT_SOCKS };
+        bool proxied = proxies || (plan->number[PLAN_PROXY_VARIABLES].number && plan_reaches_out(plan));
         char **list = arena_alloc(a, (plan->env_count + ARRAY_SIZE(proxy_variables) + 1) * sizeof(*list));
         size_t count = 0;
         for (size_t i = 0; list && i < plan->env_count; i++) {
@@ -103,7 +131,7 @@ char **start_environment(struct arena *a, const struct plan *plan, const char *s
         }
         for (size_t i = 0; list && proxied && i < ARRAY_SIZE(proxy_variables); i++)
                 if (!has_variable(plan, proxy_variables[i].name)) /* a policy's own wins */
-                        list[count++] = arena_string(a, proxy_variables[i].text);
+                        list[count++] = proxy_variable(a, i, proxies ? proxies : &of_namespace);
         return list;
 }
 
@@ -127,10 +155,9 @@ int start_box(struct launch_request *request, struct report *r, struct trail *tr
         if (done < 0)
                 return done;
         request->scratch = *name ? arena_string(r->arena, name) : NULL;
-        request->environment = start_environment(r->arena, request->plan, request->scratch);
         if (!request->directory)
                 request->directory = start_directory(r->arena, request->plan);
-        if (!request->environment || !request->directory || (*name && !request->scratch))
+        if (!request->directory || (*name && !request->scratch))
                 return error_errno(e, ENOMEM, "start", "no memory");
         done = limits_prepare(r, &ret->cgroup, e);
         if (done < 0)
@@ -141,6 +168,10 @@ int start_box(struct launch_request *request, struct report *r, struct trail *tr
         if (r->egress)
                 done = egress_start(r, trail, &ret->egress, &egress, e);
         request->egress = egress;
+        request->proxies = ret->egress.proxies.where.http ? &ret->egress.proxies.where : NULL;
+        request->environment = start_environment(r->arena, request->plan, request->scratch, request->proxies);
+        if (done == 0 && !request->environment)
+                done = error_errno(e, ENOMEM, "start", "no memory");
         if (done == 0)
                 done = launch_box(request, &ret->box, e);
         if (done < 0) {

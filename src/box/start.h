@@ -16,8 +16,8 @@
 /* 0 when every rule can be held as far as that can be known beforehand, else -ENOTSUP with the rule and its source. */
 int start_check(const struct plan *plan, struct error *e);
 
-/* The variables that the command gets, NULL behind the last; `scratch` as in struct launch_request. NULL: no memory. */
-char **start_environment(struct arena *a, const struct plan *plan, const char *scratch);
+/* The variables that the command gets, NULL behind the last; `scratch` and `proxies` as in struct launch_request. NULL: no memory. */
+char **start_environment(struct arena *a, const struct plan *plan, const char *scratch, const struct egress_proxies *proxies);
 
 /* A box that was started, the process that carries its connections, and the cgroup that it runs in, if any. */
 struct running {
@@ -27,7 +27,7 @@ struct running {
 };
 
 /*
- * Fills the request's plan-dependent parts (environment, directory if there is none, scratch, cgroup, egress), which live in the
+ * Fills the request's plan-dependent parts (environment, directory if there is none, scratch, cgroup, egress, proxies), which live in the
  * report's arena, and launches. The caller sets plan, command, streams, terminals, foreground. Returns 0 or -errno with an error.
  */
 int start_box(struct launch_request *request, struct report *r, struct trail *trail, struct running *ret, struct error *e);

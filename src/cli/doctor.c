@@ -191,6 +191,11 @@ static void add_level(struct page *p, enum level level, const struct diagnosis *
         add_styled(p, verdicts[result->verdict].style, verdicts[result->verdict].words);
         text_add(&p->text, "\n");
         add_reasons(p, result, &d->report);
+        if (result->remark) {
+                add_spaces(p, 2 + LEVEL_WIDTH);
+                add_styled(p, "1", "note: ");
+                add_wrapped(p, 2 + LEVEL_WIDTH + strlen("note: "), result->remark);
+        }
         if (result->help) {
                 add_spaces(p, 2 + LEVEL_WIDTH);
                 add_styled(p, "1", "try: ");

@@ -27,7 +27,7 @@ static const char verb[] = "run";
 /* No walls at all: the person asked for it, and is told. */
 static int run_without_walls(const struct plan *plan, char **command, struct arena *a)
 {
-        char **environment = start_environment(a, plan, NULL);
+        char **environment = start_environment(a, plan, NULL, NULL);
         if (!environment || chdir(plan->workspace) < 0)
                 return front_complain(verb, "cannot enter %s", plan->workspace);
         front_complain(verb, "level off: nothing is confined or limited");

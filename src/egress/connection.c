@@ -34,7 +34,9 @@
 #include "egress/hello.h"
 #include "egress/http_target.h"
 #include "egress/inspection.h"
+#include "egress/refusal.h"
 #include "egress/socks.h"
+#include "egress/token.h"
 #include "egress/tunnel.h"
 #include "policy/default_ports.h"
 
@@ -197,52 +199,10 @@ static void set_timer(struct connection *c, int seconds)
         (void)event_add(c->timer, &when);
 }
 
-/* Allowed, but not to be had. */
-static bool is_absent(enum egress_reason reason)
-{
-        return reason >= REASON_UNKNOWN && reason <= REASON_PROXY_REFUSED;
-}
-
-static void write_http_refusal(const struct egress_event *event, struct text *out)
-{
-        CLEANUP_TEXT struct text body = { 0 };
-        bool absent = is_absent(event->reason);
-        text_add(&body, absent ? "ringwall: cannot reach " : "ringwall: refused: ");
-        egress_add_reason(event, &body);
-        egress_add_allowance(event, egress_way_out, &body);
-        text_add(&body, "\n");
-        text_format(out, "HTTP/1.1 %s\r\nContent-Type: text/plain\r\nContent-Length: %zu\r\nConnection: close\r\n\r\n%s",
-                    absent ? "502 Bad Gateway" : event->reason == REASON_BAD_HTTP ? "400 Bad Request" : "403 Forbidden",
-                    body.length, body.data ? body.data : "");
-}
-
-static enum socks_reply socks_reason(enum egress_reason reason)
-{
-        return is_absent(reason) ? SOCKS_HOST_UNREACHABLE : SOCKS_FORBIDDEN;
-}
-
 static bool has_left(int fd)
 {
         struct pollfd p = { .fd = fd, .events = POLLRDHUP };
         return poll(&p, 1, 0) > 0;
-}
-
-/* In the language that its first byte is of. False: it has not said anything yet. */
-static bool write_refusal(struct connection *c, struct text *out)
-{
-        static const char alert[] = { 0x15, 3, 3, 0, 2, 2, 49 }; /* fatal, access denied */
-        uint8_t byte = 0;
-        if (c->entrance == EGRESS_SOCKS_PROXY) {
-                socks_reply(socks_reason(c->refusal.reason), out);
-                return true;
-        }
-        if (c->first < 0 && recv(c->client, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 1)
-                c->first = byte;
-        if (c->entrance == EGRESS_HTTP_PROXY || (c->first >= 'A' && c->first <= 'Z'))
-                write_http_refusal(&c->refusal, out);
-        else if (c->first == HELLO_FIRST_BYTE)
-                text_add_bytes(out, alert, sizeof alert);
-        return c->first >= 0 || out->length || has_left(c->client);
 }
 
 static void throw_away(struct connection *c)
@@ -254,19 +214,31 @@ static void throw_away(struct connection *c)
                 finish(c);
 }
 
-/* May end the connection. */
-static void say_refusal(struct connection *c)
+/* The last word. May end the connection. */
+static void send_last(struct connection *c, const struct text *words)
 {
-        CLEANUP_TEXT struct text out = { 0 };
-        if (!write_refusal(c, &out))
-                return;
-        if (!out.length || send(c->client, out.data, out.length, MSG_DONTWAIT | MSG_NOSIGNAL) != (ssize_t)out.length) {
+        if (words->failed || send(c->client, words->data, words->length, MSG_DONTWAIT | MSG_NOSIGNAL) != (ssize_t)words->length) {
                 break_off(c);
                 return;
         }
         (void)shutdown(c->client, SHUT_WR);
         c->stage = STAGE_LEAVING;
+        set_timer(c, REFUSED_SECONDS);
         throw_away(c);
+}
+
+/* In the language that its first byte is of, for which it may have to wait. May end the connection. */
+static void say_refusal(struct connection *c)
+{
+        CLEANUP_TEXT struct text out = { 0 };
+        uint8_t byte = 0;
+        if (c->first < 0 && recv(c->client, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 1)
+                c->first = byte;
+        refusal_write(&c->refusal, c->first, &out);
+        if (out.length)
+                send_last(c, &out);
+        else if (c->first >= 0 || has_left(c->client))
+                break_off(c);
 }
 
 /* May end the connection. */
@@ -613,11 +585,29 @@ static bool take_destination(struct connection *c, const struct destination *to)
         return name;
 }
 
+static void tell_wrong_token(struct connection *c)
+{
+        (void)snprintf(c->host, sizeof c->host, "localhost");
+        describe(c, &c->refusal);
+        c->refusal.reason = REASON_TOKEN;
+        tell_refusal(&c->egress->telling, &c->refusal);
+}
+
+/* A client without a token is asked for it, which some wait for, and nobody is told; it comes anew. May end the connection. */
+static void ask_for_token(struct connection *c, enum token_verdict verdict)
+{
+        CLEANUP_TEXT struct text challenge = { 0 };
+        if (verdict == TOKEN_WRONG)
+                tell_wrong_token(c);
+        refusal_write_challenge(&challenge);
+        send_last(c, &challenge);
+}
+
 static void ask_socks(struct connection *c)
 {
         CLEANUP_TEXT struct text answer = { 0 };
         if (!c->socks && (c->socks = calloc(1, sizeof *c->socks)))
-                socks_begin(c->socks, NULL);
+                socks_begin(c->socks, *c->egress->token ? c->egress->token : NULL);
         for (int r = 0; c->socks && r == 0;) {
                 ssize_t n = recv(c->client, shown, sizeof shown, MSG_PEEK | MSG_DONTWAIT);
                 if (n < 0 && errno == EAGAIN)
@@ -636,6 +626,8 @@ static void ask_socks(struct connection *c)
                                 refuse(c, REASON_NO_NAME, "");
                         return;
                 }
+                if (r == -EACCES)
+                        tell_wrong_token(c);
                 if (r < 0) {
                         finish(c);
                         return;
@@ -666,9 +658,12 @@ static void ask_http(struct connection *c)
                 return;
         }
         bool known = taken > 0 && !http_host(&request, &to), tunnel = known && http_is_connect(&request);
+        enum token_verdict token = taken > 0 && *c->egress->token ? token_judge(c->egress->token, &request) : TOKEN_RIGHT;
         http_done(&request);
         c->seen = 0;
-        if (!known) {
+        if (token != TOKEN_RIGHT) {
+                ask_for_token(c, token);
+        } else if (!known) {
                 refuse(c, REASON_BAD_HTTP, "");
         } else if (!take_destination(c, &to)) {
                 refuse(c, REASON_NO_NAME, "");

@@ -144,6 +144,8 @@ static int take_entrance(struct egress *g, const struct egress_listener *m, int 
         if (m->entrance >= EGRESS_COMPLETE || fd < 0)
                 return error_set(e, EPROTO, stage, "the keeper sent something else than an entrance");
         g->v6 |= m->v6;
+        if (*m->token)
+                (void)snprintf(g->token, sizeof g->token, "%.*s", (int)sizeof m->token - 1, m->token);
         return add_entrance(g, m->entrance, m->port, fd, e);
 }
 

@@ -29,6 +29,7 @@ struct egress {
         struct pipes pipes;
         struct telling telling;
         int keeper;
+        char token[EGRESS_TOKEN_SIZE]; /* that the proxies want; empty: none */
         bool v6; /* the box has IPv6 */
         struct event *listeners[EGRESS_LISTENERS];
         struct listening {

@@ -14,6 +14,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "egress/token.h"
+
 enum { VERSION = 5, LOGIN_VERSION = 1 };
 enum { NO_LOGIN = 0, PASSWORD = 2, NO_METHOD = 0xff };
 enum { CONNECT = 1 };
@@ -71,21 +73,10 @@ static size_t login_length(const uint8_t *m, size_t length)
         return length <= password ? password + 1 : password + 1 + m[password];
 }
 
-/* In the same time wherever they differ. */
-static bool is_token(const uint8_t *given, size_t length, const char *token)
-{
-        unsigned difference = 0;
-        if (length != strlen(token)) /* which is no secret */
-                return false;
-        for (size_t i = 0; i < length; i++)
-                difference |= given[i] ^ (unsigned char)token[i];
-        return !difference;
-}
-
 static int read_login(struct socks *s, struct text *answer)
 {
         const uint8_t *password = s->message + 2 + s->message[1];
-        bool right = is_token(password + 1, *password, s->token);
+        bool right = token_is(s->token, (const char *)password + 1, *password);
         say(answer, LOGIN_VERSION, !right);
         if (!right)
                 return -EACCES;

@@ -17,8 +17,7 @@
 int carve_check(const struct plan *plan, const struct places *places, size_t *ret_unheld, const struct place **ret_example,
                 struct error *e);
 
-/* The ruleset of these places, the directory `scratch` (NULL: none), and a terminal (-1: none). ruleset_enforce() takes it. */
-int carve_files(const struct plan *plan, const struct places *places, const char *scratch, int terminal,
-                struct ruleset *ret, struct error *e);
+/* The ruleset of these places, the directory `scratch` (NULL: none), and a terminal (-1: none), without any port. ruleset_enforce() takes it. */
+int carve_files(const struct places *places, const char *scratch, int terminal, struct ruleset *ret, struct error *e);
 
 #endif

@@ -94,7 +94,7 @@ unsigned filter_rights(const struct plan *plan)
         const struct plan_value *n = plan->number;
         bool mounts = n[PLAN_NAMESPACES].number & SPACE_MOUNT;
         return (n[PLAN_ALLOW_EXEC].number ? FILTER_EXEC : 0U) | (n[PLAN_ALLOW_FORK].number ? FILTER_FORK : 0U) |
-               (n[PLAN_ALLOW_NETWORK].number ? FILTER_NETWORK : 0U) |
+               (!n[PLAN_ALLOW_NETWORK].number ? 0U : n[PLAN_NAMESPACES].number & SPACE_NET ? FILTER_NETWORK : FILTER_GIVEN) |
                (n[PLAN_NAMESPACES].number & SPACE_IPC ? FILTER_IPC : 0U) |
                (n[PLAN_NAMESPACES].number & SPACE_PID ? FILTER_PIDS : 0U) |
                (mounts || ruleset_abi() >= 9 ? FILTER_UNIX : 0U);

@@ -1,8 +1,9 @@
 /*
  * Denials; see denials.h.
  *
- * What an attacker controls: which calls are made, with which arguments, and how often. Nothing here grows with it; a
- * caller that is killed while it waits makes the answer fail with ENOENT, which is as good.
+ * What an attacker controls: which calls are made, with which arguments, and how often. Nothing here grows with it, and
+ * whoever waits for us is served after so many answers; a caller that is killed while it waits makes the answer fail with
+ * ENOENT, which is as good.
  *
  * Needs of the kernel: user notification (5.0), CONTINUE (5.5) for denials_let_pass.
  */
@@ -16,6 +17,9 @@
 #include "base/fd.h"
 #include "linux/filter_install.h"
 #include "linux/kernel_abi.h"
+#include "linux/socket_giver.h"
+
+enum { ANSWERS_AT_ONCE = 64 };
 
 int denials_let_pass(const struct denials *d)
 {
@@ -45,7 +49,7 @@ static void count(struct denials *d, const struct seccomp_data *data)
 void denials_answer(struct denials *d)
 {
         struct pollfd waiting = { .fd = d->listener, .events = POLLIN };
-        while (d->listener >= 0 && poll(&waiting, 1, 0) > 0) {
+        for (int i = 0; i < ANSWERS_AT_ONCE && d->listener >= 0 && poll(&waiting, 1, 0) > 0; i++) {
                 struct seccomp_notif request = { 0 };
                 if (!(waiting.revents & POLLIN)) {
                         fd_close(&d->listener);
@@ -56,11 +60,12 @@ void denials_answer(struct denials *d)
                                 fd_close(&d->listener);
                         continue;
                 }
-                struct seccomp_notif_resp response = {
-                        .id = request.id,
-                        .error = -filter_answer(d->rights, &request.data),
-                };
-                count(d, &request.data);
+                int answer = filter_answer(d->rights, &request.data);
+                if (answer)
+                        count(d, &request.data);
+                else if ((answer = socket_give(d->listener, &request)) == 0)
+                        continue;
+                struct seccomp_notif_resp response = { .id = request.id, .error = -answer };
                 /* ENOENT: as above. Whom we cannot answer must not wait for ever: without a listener it fails with ENOSYS. */
                 if (ioctl(d->listener, SECCOMP_IOCTL_NOTIF_SEND, &response) < 0 && errno != ENOENT)
                         fd_close(&d->listener);

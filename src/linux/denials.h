@@ -1,6 +1,7 @@
 /*
  * System calls that the filter refused and told of: answered, and counted for the report. Runs in the keeper. No
- * answer lets a call happen, except the one exec that starts the command.
+ * answer lets a call happen, except the one exec that starts the command. A box without a network namespace gets its sockets
+ * as answers (socket_giver.c).
  */
 #ifndef RINGWALL_LINUX_DENIALS_H
 #define RINGWALL_LINUX_DENIALS_H
@@ -26,7 +27,7 @@ struct denials {
 /* The next call goes on. Returns 0 or -errno. */
 int denials_let_pass(const struct denials *d);
 
-/* Answers the calls that wait, without waiting for more. Closes the listener when nobody is left to tell. */
+/* Answers calls that wait, without waiting for more; some may be left for the next time. Closes the listener when nobody is left to tell. */
 void denials_answer(struct denials *d);
 
 #endif

@@ -26,6 +26,7 @@ const struct egress_reason_row egress_reasons[REASON_COUNT] = {
         [REASON_ECH] = { "ech", "its TLS hides the host's name", ALLOW_NOTHING },
         [REASON_OTHER_HOST] = { "other_host", "its HTTP names another host", ALLOW_NOTHING },
         [REASON_OTHERS] = { "others", "which are too many to tell each", ALLOW_NOTHING },
+        [REASON_TOKEN] = { "token", "somebody asked the box's proxy with a wrong token", ALLOW_NOTHING },
         [REASON_TOO_MANY] = { "too_many", "the box has asked for too many names", ALLOW_NOTHING },
 };
 

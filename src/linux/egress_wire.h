@@ -2,7 +2,8 @@
  * What the front, the keeper and egress say to each other, and the addresses that they share.
  *
  * The keeper makes the entrances inside the box's network namespace and hands them to egress, which serves them from outside;
- * egress tells the front what it let through and what it refused.
+ * egress tells the front what it let through and what it refused. A box without such a namespace has proxies on the host's own
+ * loopback: the front makes them, and hands them over the same way.
  */
 #ifndef RINGWALL_LINUX_EGRESS_WIRE_H
 #define RINGWALL_LINUX_EGRESS_WIRE_H
@@ -35,11 +36,20 @@ enum egress_entrance {
         EGRESS_WAYS
 };
 
+enum { EGRESS_TOKEN_SIZE = 32 + 1 };
+
 /* From the keeper, with a descriptor. Afterwards, for each byte from egress: a new TCP socket of the box's, with one byte. */
 struct egress_listener {
         enum egress_entrance entrance;
         uint16_t port;
         bool v6;
+        char token[EGRESS_TOKEN_SIZE]; /* that a proxy wants as a password; empty: it is the box's alone, and wants none */
+};
+
+/* Of a box that shares the host's loopback with everybody. */
+struct egress_proxies {
+        uint16_t http, socks;
+        char token[EGRESS_TOKEN_SIZE];
 };
 
 /*
@@ -79,6 +89,7 @@ enum egress_reason {
         REASON_ECH,         /* a name that only the server can read */
         REASON_OTHER_HOST,  /* HTTP for another name, `other` */
         REASON_TOO_MANY,    /* names */
+        REASON_TOKEN,       /* somebody, perhaps from outside the box, asked the proxy with a wrong one */
         REASON_OTHERS,      /* too many different refusals to tell each */
         REASON_COUNT
 };

@@ -43,7 +43,8 @@ int filter_install(unsigned rights, int *ret_listener)
         };
         unsigned long flags = ret_listener ? SECCOMP_FILTER_FLAG_NEW_LISTENER : 0;
         long r = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program);
-        if (r < 0 && errno == EBUSY && (rights & FILTER_EXEC)) {
+        bool needs_listener = !(rights & FILTER_EXEC) || (rights & FILTER_GIVEN);
+        if (r < 0 && errno == EBUSY && !needs_listener) {
                 flags = 0;
                 r = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program);
         }
@@ -95,7 +96,7 @@ int filter_answer(unsigned rights, const struct seccomp_data *data)
         const struct filter_span *span = &programs->variants[rights];
         uint32_t verdict = run(programs->code + span->start, span->count, data);
         bool told = (verdict & SECCOMP_RET_ACTION_FULL) == SECCOMP_RET_USER_NOTIF;
-        return told && (verdict & SECCOMP_RET_DATA) ? (int)(verdict & SECCOMP_RET_DATA) : EPERM;
+        return told ? (int)(verdict & SECCOMP_RET_DATA) : EPERM;
 }
 
 const struct filter_told *filter_find_told(int number)

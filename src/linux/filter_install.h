@@ -20,7 +20,8 @@ enum filter_right {
         FILTER_IPC = 8,     /* System V IPC and POSIX queues: only in a box with an IPC namespace of its own */
         FILTER_UNIX = 16,   /* unix sockets that can name another: only where the host's are out of reach otherwise */
         FILTER_PIDS = 32,   /* priorities of others: only in a box with a pid namespace of its own */
-        FILTER_VARIANTS = 64,
+        FILTER_GIVEN = 64,  /* TCP over IPv4, by sockets that the keeper makes: for a box without a network namespace of its own */
+        FILTER_VARIANTS = 128,
 };
 
 /*
@@ -30,13 +31,16 @@ enum filter_right {
  * Refusals that are told wait for an answer from *ret_listener (close-on-exec): filter_answer() gives it. Without
  * FILTER_EXEC every exec is among them, the caller's own included, so whoever takes the listener lets one continue.
  * With ret_listener NULL, or inside a box that listens already (then *ret_listener is -1), refusals that would be told
- * fail with ENOSYS; without FILTER_EXEC that is an error.
+ * fail with ENOSYS; without FILTER_EXEC, or with FILTER_GIVEN, the latter is an error.
  *
  * Returns 0 or -errno; -EOPNOTSUPP on an architecture without programs.
  */
 int filter_install(unsigned rights, int *ret_listener);
 
-/* The errno that the filter with these rights has for a call of this machine that it notified of. Never 0. */
+/*
+ * The errno that the filter with these rights has for a call of this machine that it notified of. 0: none, because the call is to
+ * be answered by socket_give().
+ */
 int filter_answer(unsigned rights, const struct seccomp_data *data);
 
 /* A call that some filter tells of. */

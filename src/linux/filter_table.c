@@ -41,6 +41,7 @@
 #define ALLOW SECCOMP_RET_ALLOW
 #define FAIL(code) (SECCOMP_RET_ERRNO | (code))
 #define TELL(code) (SECCOMP_RET_USER_NOTIF | (code))
+#define GIVE TELL(0) /* the keeper answers with a socket: socket_giver.c */
 #define ALWAYS(action) .with = (action), .without = (action)
 
 const uint32_t filter_unknown = FAIL(ENOSYS);
@@ -281,6 +282,18 @@ const struct filter_condition filter_conditions[] = {
         { "socketpair", .without = FILTER_UNIX, .tests = { IS(0, AF_UNIX) }, .action = TELL(EPERM) },
         { "socket", FILTER_UNIX, .tests = { IS(0, AF_UNIX) }, .action = ALLOW },
         { "socket", .without = FILTER_UNIX, .tests = { IS(0, AF_UNIX) }, .action = TELL(EPERM) },
+        /* On the host's network: what looks for another family or protocol as a matter of course goes on without; that it
+           looks up a name, or sends packets, is told. */
+        { "socket", FILTER_GIVEN, .tests = { IS(0, AF_INET), BITS(1, SOCKET_TYPE, SOCK_STREAM), IS(2, 0) }, .action = GIVE },
+        { "socket", FILTER_GIVEN, .tests = { IS(0, AF_INET), BITS(1, SOCKET_TYPE, SOCK_STREAM), IS(2, IPPROTO_TCP) },
+          .action = GIVE },
+        { "socket", FILTER_GIVEN, .tests = { IS(0, AF_INET), BITS(1, SOCKET_TYPE, SOCK_STREAM) }, .action = FAIL(EPROTONOSUPPORT) },
+        { "socket", FILTER_GIVEN, .tests = { IS(0, AF_INET6) }, .action = FAIL(EAFNOSUPPORT) },
+        { "socket", FILTER_GIVEN, .tests = { IS(0, AF_INET) }, .action = TELL(EACCES) },
+        { "socket", FILTER_GIVEN, .tests = { IS(0, AF_NETLINK), IS(2, NETLINK_ROUTE) }, .action = ALLOW },
+        { "socket", FILTER_GIVEN, .tests = { IS(0, AF_NETLINK) }, .action = FAIL(EPROTONOSUPPORT) },
+        /* It would be the host's loopback; a unix socket may, where there are such, and a filter cannot tell them apart. */
+        { "listen", FILTER_GIVEN, .without = FILTER_UNIX, .tests = { BITS(0, 1U << 31, 0) }, .action = FAIL(EACCES) },
         { "socket", FILTER_NETWORK, .tests = { INET, BITS(1, SOCKET_TYPE, SOCK_STREAM), IS(2, 0) }, .action = ALLOW },
         { "socket", FILTER_NETWORK, .tests = { INET, BITS(1, SOCKET_TYPE, SOCK_STREAM), IS(2, IPPROTO_TCP) },
           .action = ALLOW },

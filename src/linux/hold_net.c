@@ -7,6 +7,9 @@
  * change that: the capabilities are gone before the command starts. When egress dies the entrances die with it.
  *
  * Without nftables only the proxies serve, and connections that do not use one fail for want of a route.
+ *
+ * A box without a network namespace has two proxies on the host's loopback, which the front has made. That it reaches nothing else is
+ * held by its sockets (socket_giver.c), by Landlock's ports and by the filter.
  */
 #include <errno.h>
 #include <linux/netlink.h>
@@ -25,7 +28,7 @@ static const char stage[] = "network namespace";
 
 static int make_entrance(const struct site *site, enum egress_entrance entrance, int type, uint16_t port, bool v6, struct error *e)
 {
-        const struct egress_listener m = { entrance, port, v6 };
+        const struct egress_listener m = { .entrance = entrance, .port = port, .v6 = v6 };
         CLEANUP_FD int fd = net_listen(type, v6, port);
         int r = fd < 0 ? fd : wire_send(site->request->egress, &m, sizeof m, fd);
         return r < 0 ? error_errno(e, -r, stage, "cannot make an entrance at port %u", port) : 0;
@@ -99,7 +102,7 @@ int net_give_socket(int egress)
 static int prepare(struct site *site, struct error *e)
 {
         if (!site_has(site->plan, SPACE_NET))
-                return 0;
+                return site->request->proxies ? await_egress(site, e) : 0;
         int r = net_raise_loopback();
         if (r < 0)
                 return error_errno(e, -r, stage, "cannot bring the loopback up");
@@ -109,7 +112,8 @@ static int prepare(struct site *site, struct error *e)
 static void report(const struct standing *s, struct text *out)
 {
         unsigned rights = filter_rights(s->plan);
-        text_add(out, s->egress ? "the hosts that are allowed, by name"
+        text_add(out, s->egress && !site_has(s->plan, SPACE_NET) ? "the hosts that are allowed, by name and by proxy"
+                      : s->egress ? "the hosts that are allowed, by name"
                       : rights & FILTER_NETWORK ? "a loopback of the box's own"
                       : rights & FILTER_UNIX ? "unix sockets only" : "no sockets");
 }

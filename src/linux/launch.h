@@ -12,6 +12,7 @@
 #include "policy/plan.h"
 
 struct cgroup;
+struct egress_proxies;
 
 struct launch_request {
         const struct plan *plan;
@@ -28,6 +29,7 @@ struct launch_request {
         bool foreground;          /* it may read from that terminal at once */
         struct cgroup *cgroup;    /* to start in, with the plan's limits; NULL: none */
         int egress;               /* to the process that serves the box's entrances (egress_wire.h); -1: it has none */
+        const struct egress_proxies *proxies; /* which the front has made, without a network namespace; NULL: none */
 };
 
 /* A running box. */

@@ -37,7 +37,8 @@ int restrict_self(const struct plan *plan, struct error *e)
         size_t unheld = 0;
         if (plan->number[PLAN_NAMESPACES].number || plan->number[PLAN_LEVEL].number != LEVEL_STANDARD)
                 return error_set(e, ENOTSUP, stage, "a process can only take level standard upon itself");
-        static const enum plan_number others[] = { PLAN_MEMORY, PLAN_CPU, PLAN_PROCESSES, PLAN_TIMEOUT, PLAN_AUDIT };
+        /* Of the last: its sockets would be the keeper's to make. */
+        static const enum plan_number others[] = { PLAN_MEMORY, PLAN_CPU, PLAN_PROCESSES, PLAN_TIMEOUT, PLAN_AUDIT, PLAN_ALLOW_NETWORK };
         for (size_t i = 0; i < ARRAY_SIZE(others); i++)
                 if (plan->number[others[i]].number)
                         return error_set(e, ENOTSUP, stage, "a process cannot hold %s for itself",
@@ -57,7 +58,7 @@ int restrict_self(const struct plan *plan, struct error *e)
         if (r == 0)
                 r = confine_privileges(e);
         if (r == 0)
-                r = carve_files(plan, &places, NULL, -1, &rules, e);
+                r = carve_files(&places, NULL, -1, &rules, e);
         if (r == 0)
                 r = ruleset_enforce(&rules, e);
         if (r < 0)

@@ -83,6 +83,14 @@ int ruleset_allow(struct ruleset *r, int fd, const char *path, enum ruleset_acce
         return 0;
 }
 
+int ruleset_allow_port(struct ruleset *r, uint16_t port)
+{
+        const struct landlock_port_attr rule = { .allowed_access = LANDLOCK_ACCESS_NET_CONNECT_TCP, .port = port };
+        if (syscall(SYS_landlock_add_rule, r->fd, LANDLOCK_RULE_PORT, &rule, 0) < 0)
+                return error_errno(r->error, errno, stage, "cannot add a rule for port %u", port);
+        return 0;
+}
+
 int ruleset_enforce(struct ruleset *r, struct error *e)
 {
         int done = syscall(SYS_landlock_restrict_self, r->fd, 0) < 0

@@ -31,6 +31,9 @@ int ruleset_begin(struct ruleset *ret, bool network, struct error *e);
 /* By an O_PATH descriptor; `path` is for the error. */
 int ruleset_allow(struct ruleset *r, int fd, const char *path, enum ruleset_access access);
 
+/* Connecting to this TCP port, of whichever address. Needs ABI 4. */
+int ruleset_allow_port(struct ruleset *r, uint16_t port);
+
 /* The calling thread, and all that it starts, for good. Needs no_new_privs. Closes the ruleset. */
 int ruleset_enforce(struct ruleset *r, struct error *e);
 

@@ -108,8 +108,9 @@ const struct key keys[KEY_COUNT] = {
                           .help = "TCP servers in the box, at 127.0.0.1 and this port, that the host reaches on its "
                                   "own loopback at the same port." },
         [KEY_PROXY_VARIABLES] = { "network.proxy_variables", VALUE_BOOL, .in_ceiling = true, .fallback = "false",
-                                  .help = "Set HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY in the box. Programs "
-                                          "reach allowed hosts without them too." },
+                                  .help = "Set HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY in the box. At level "
+                                          "standard they always are; at the others programs reach allowed hosts without "
+                                          "them too." },
         [KEY_LIVE] = { "network.live", VALUE_WORD, .words = live_words, .in_ceiling = true, .fallback = "off",
                        .help = "Follow the policy's files while the box runs: when one changes, the hosts that it names "
                                "are those that may be reached. new: by new connections. all: open connections to others "

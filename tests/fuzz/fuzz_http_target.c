@@ -1,7 +1,7 @@
 /*
  * The head of an HTTP request that goes through a relay or a proxy. Whom it is for has one spelling, which says the
  * same when it is read again; what a proxy makes of the head is for the same host, ends in the same place, and
- * offers nothing more.
+ * offers nothing more. A proxy's token is right in one place only.
  */
 #include <errno.h>
 #include <string.h>
@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "egress/destination.h"
 #include "egress/http_target.h"
+#include "egress/token.h"
 #include "fuzz.h"
 #include "policy/domain.h"
 
@@ -41,6 +42,16 @@ static void check_origin(const struct http_request *r, const struct destination 
         http_done(&again);
 }
 
+static void check_token(const struct http_request *r)
+{
+        static const char header[] = "Proxy-Authorization", right[] = "OnRva2Vu"; /* ":token" */
+        enum token_verdict verdict = token_judge("token", r);
+        PROMISE((verdict == TOKEN_MISSING) == !http_count(r, header));
+        PROMISE(verdict != TOKEN_RIGHT || http_count(r, header) == 1);
+        PROMISE(verdict != TOKEN_RIGHT || strlen(http_header(r, header)) >= strlen("Basic ") + strlen(right));
+        PROMISE(verdict != TOKEN_RIGHT || token_judge("Token", r) == TOKEN_WRONG);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
         struct http_request r;
@@ -52,6 +63,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         http_begin_relay(&r);
         status = http_take(&r, copy, size, &used);
         PROMISE(!http_is_preface(&r) || status == -505);
+        if (status == HTTP_HEAD_READY)
+                check_token(&r);
         if (status == HTTP_HEAD_READY && !http_host(&r, &d)) {
                 check_destination(&d);
                 /* Where there is no room for a Host, it could not be read again. */

@@ -87,8 +87,10 @@ def test_json_has_the_promised_shape(healthy):
         assert feature['error'] is None or feature['error'] in errno.errorcode.values(), name
         assert feature['state'] != 'no' or feature['detail'], f'{name} does not say why not'
     assert list(healthy['levels']) == list(LEVELS)
+    has_ports = healthy['features']['landlock.tcp']['state'] == 'yes' and healthy['levels']['standard']['verdict'] != 'refused'
+    assert ('by the proxy of http_proxy' in (healthy['levels']['standard']['remark'] or '')) == has_ports
     for level in healthy['levels'].values():
-        assert list(level) == ['verdict', 'shortfalls', 'missing', 'try']
+        assert list(level) == ['verdict', 'shortfalls', 'missing', 'remark', 'try']
         assert level['verdict'] in VERDICTS
         assert bool(level['missing']) == (level['verdict'] == 'refused')
         for lacking in level['shortfalls'] + level['missing']:

@@ -317,8 +317,10 @@ def test_no_mount_is_left(inside):
     (['--unix-socket', '/run/x'], 'cannot take the unix socket /run/x: No such file or directory'),
     (['--unix-socket', '/etc/passwd'], '/etc/passwd is no unix socket'),
     (['--level', 'standard', '--unix-socket', '/run/x'], 'refused: a unix socket can only be shown to a box with a mount namespace; use --level strict (--unix-socket)'),
-    (['--level', 'standard', '--allow-domain', 'example.com'], 'refused: level standard cannot hold a network'),
-    (['--level', 'standard', '-p', 'network.yaml'], 'refused: level standard cannot hold a network'),
+    (['--level', 'standard', '-p', 'network.yaml'],
+     'refused: at level standard a box has no loopback of its own, only hosts that are named; use --allow-domain, or --level strict'),
+    (['--level', 'standard', '--allow-domain', 'example.com', '--publish', '3000'],
+     'refused: at level standard no port can be published'),
 ])
 def test_a_plan_that_cannot_be_held_is_refused(ringwall, workspace, flags, said):
     (workspace / 'network.yaml').write_text('tools: {capabilities: {grant: [net.socket, process.*, fs.*]}}\n')

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/netlink.h>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <pthread.h>
 #include <poll.h>
@@ -411,21 +412,37 @@ static const struct example {
         { "socket", FILTER_UNIX, 0, { AF_UNIX, SOCK_STREAM }, ALLOW },
         { "socket", 0, FILTER_UNIX, { AF_UNIX, SOCK_STREAM }, TELL(EPERM) },
         { "socket", 0, FILTER_UNIX, { AF_UNIX | HIGH_BITS, SOCK_DGRAM }, TELL(EPERM) },
-        { "socket", 0, FILTER_NETWORK, { AF_INET, SOCK_STREAM }, TELL(EACCES) },
-        { "socket", 0, FILTER_NETWORK, { AF_INET | HIGH_BITS, SOCK_STREAM }, TELL(EACCES) },
-        { "socket", 0, FILTER_NETWORK, { AF_NETLINK, SOCK_RAW, NETLINK_ROUTE }, TELL(EACCES) },
-        { "socket", FILTER_NETWORK, 0, { AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP }, ALLOW },
-        { "socket", FILTER_NETWORK, 0, { AF_INET6, SOCK_DGRAM, IPPROTO_UDP }, ALLOW },
-        { "socket", FILTER_NETWORK, 0, { AF_INET, SOCK_STREAM, IPPROTO_MPTCP }, FAIL(EPROTONOSUPPORT) },
-        { "socket", FILTER_NETWORK, 0, { AF_INET6, SOCK_STREAM, IPPROTO_MPTCP | HIGH_BITS }, FAIL(EPROTONOSUPPORT) },
-        { "socket", FILTER_NETWORK, 0, { AF_INET, SOCK_STREAM, IPPROTO_SCTP }, FAIL(EPROTONOSUPPORT) },
-        { "socket", FILTER_NETWORK, 0, { AF_INET, SOCK_RAW | HIGH_BITS, IPPROTO_ICMP }, FAIL(EPERM) },
-        { "socket", FILTER_NETWORK, 0, { AF_INET, SOCK_PACKET, 0 }, FAIL(EPROTONOSUPPORT) },
-        { "socket", FILTER_NETWORK, 0, { AF_NETLINK, SOCK_RAW, NETLINK_ROUTE }, ALLOW },
-        { "socket", FILTER_NETWORK, 0, { AF_NETLINK, SOCK_RAW, NETLINK_NETFILTER }, FAIL(EPROTONOSUPPORT) },
-        { "socket", FILTER_NETWORK, 0, { AF_PACKET, SOCK_RAW }, FAIL(EAFNOSUPPORT) },
-        { "socket", FILTER_NETWORK, 0, { AF_VSOCK, SOCK_STREAM }, FAIL(EAFNOSUPPORT) },
-        { "socket", FILTER_NETWORK, 0, { AF_ALG, SOCK_SEQPACKET }, FAIL(EAFNOSUPPORT) },
+        { "socket", 0, FILTER_NETWORK | FILTER_GIVEN, { AF_INET, SOCK_STREAM }, TELL(EACCES) },
+        { "socket", 0, FILTER_NETWORK | FILTER_GIVEN, { AF_INET | HIGH_BITS, SOCK_STREAM }, TELL(EACCES) },
+        { "socket", 0, FILTER_NETWORK | FILTER_GIVEN, { AF_NETLINK, SOCK_RAW, NETLINK_ROUTE }, TELL(EACCES) },
+        { "socket", FILTER_NETWORK, FILTER_GIVEN, { AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP }, ALLOW },
+        { "socket", FILTER_NETWORK, FILTER_GIVEN, { AF_INET6, SOCK_DGRAM, IPPROTO_UDP }, ALLOW },
+        { "socket", FILTER_NETWORK, FILTER_GIVEN, { AF_INET, SOCK_STREAM, IPPROTO_MPTCP }, FAIL(EPROTONOSUPPORT) },
+        { "socket", FILTER_NETWORK, FILTER_GIVEN, { AF_INET6, SOCK_STREAM, IPPROTO_MPTCP | HIGH_BITS }, FAIL(EPROTONOSUPPORT) },
+        { "socket", FILTER_NETWORK, FILTER_GIVEN, { AF_INET, SOCK_STREAM, IPPROTO_SCTP }, FAIL(EPROTONOSUPPORT) },
+        { "socket", FILTER_NETWORK, FILTER_GIVEN, { AF_INET, SOCK_RAW | HIGH_BITS, IPPROTO_ICMP }, FAIL(EPERM) },
+        { "socket", FILTER_NETWORK, FILTER_GIVEN, { AF_INET, SOCK_PACKET, 0 }, FAIL(EPROTONOSUPPORT) },
+        { "socket", FILTER_NETWORK, FILTER_GIVEN, { AF_NETLINK, SOCK_RAW, NETLINK_ROUTE }, ALLOW },
+        { "socket", FILTER_NETWORK, FILTER_GIVEN, { AF_NETLINK, SOCK_RAW, NETLINK_NETFILTER }, FAIL(EPROTONOSUPPORT) },
+        { "socket", FILTER_NETWORK, FILTER_GIVEN, { AF_PACKET, SOCK_RAW }, FAIL(EAFNOSUPPORT) },
+        { "socket", FILTER_NETWORK, FILTER_GIVEN, { AF_VSOCK, SOCK_STREAM }, FAIL(EAFNOSUPPORT) },
+        { "socket", FILTER_NETWORK, FILTER_GIVEN, { AF_ALG, SOCK_SEQPACKET }, FAIL(EAFNOSUPPORT) },
+        { "socket", FILTER_GIVEN, 0, { AF_INET, SOCK_STREAM }, TELL(0) },
+        { "socket", FILTER_GIVEN, 0, { AF_INET | HIGH_BITS, SOCK_STREAM | SOCK_CLOEXEC | HIGH_BITS, IPPROTO_TCP }, TELL(0) },
+        { "socket", FILTER_GIVEN, 0, { AF_INET, SOCK_STREAM, IPPROTO_MPTCP }, FAIL(EPROTONOSUPPORT) },
+        { "socket", FILTER_GIVEN, 0, { AF_INET, SOCK_STREAM, IPPROTO_SCTP }, FAIL(EPROTONOSUPPORT) },
+        { "socket", FILTER_GIVEN, 0, { AF_INET, SOCK_DGRAM }, TELL(EACCES) },
+        { "socket", FILTER_GIVEN, 0, { AF_INET, SOCK_RAW, IPPROTO_ICMP }, TELL(EACCES) },
+        { "socket", FILTER_GIVEN, 0, { AF_INET, SOCK_SEQPACKET, IPPROTO_SCTP }, TELL(EACCES) },
+        { "socket", FILTER_GIVEN, 0, { AF_INET6, SOCK_STREAM, IPPROTO_TCP }, FAIL(EAFNOSUPPORT) },
+        { "socket", FILTER_GIVEN, 0, { AF_INET6, SOCK_DGRAM }, FAIL(EAFNOSUPPORT) },
+        { "socket", FILTER_GIVEN, 0, { AF_NETLINK, SOCK_RAW, NETLINK_ROUTE }, ALLOW },
+        { "socket", FILTER_GIVEN, 0, { AF_NETLINK, SOCK_RAW, NETLINK_SOCK_DIAG }, FAIL(EPROTONOSUPPORT) },
+        { "socket", FILTER_GIVEN, FILTER_NETWORK, { AF_VSOCK, SOCK_STREAM }, TELL(EACCES) },
+        { "socket", FILTER_GIVEN, FILTER_NETWORK, { AF_PACKET, SOCK_RAW }, TELL(EACCES) },
+        { "listen", FILTER_GIVEN, FILTER_UNIX, { 3, 128 }, FAIL(EACCES) },
+        { "listen", FILTER_GIVEN | FILTER_UNIX, 0, { 3, 128 }, ALLOW },
+        { "listen", 0, FILTER_GIVEN, { 3, 128 }, ALLOW },
         { "socketpair", FILTER_UNIX, 0, { AF_UNIX, SOCK_DGRAM }, ALLOW },
         { "socketpair", 0, FILTER_UNIX, { AF_UNIX, SOCK_DGRAM }, TELL(EPERM) },
         { "socketpair", 0, 0, { AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC }, ALLOW },
@@ -533,7 +550,8 @@ static void make_live_calls(unsigned rights)
         for (const struct live_call *c = live_calls; c < live_calls + ARRAY_SIZE(live_calls); c++) {
                 errno = 0;
                 long r = syscall(c->number, c->args[0], c->args[1], c->args[2], c->args[3], 0L, 0L);
-                int want = c->right & ~rights ? c->refused : c->allowed;
+                bool given = c->right == FILTER_NETWORK && (rights & FILTER_GIVEN); /* which looks the same to who asks */
+                int want = (c->right & ~rights) && !given ? c->refused : c->allowed;
                 if ((r < 0 ? errno : 0) == want)
                         continue;
                 (void)dprintf(STDERR_FILENO, "rights %u, %s: %s\n", rights, c->what, strerror(errno));
@@ -559,6 +577,26 @@ static void test_calls_behave_in_each_variant(void **state)
                         make_live_calls(rights);
                 assert_int_equal(status_of(pid), 0);
         }
+}
+
+/* What the keeper gives is the loopback's, has no room to move, and comes as it was asked for. */
+static void test_a_given_socket_stays_at_home(void **state)
+{
+        (void)state;
+        pid_t pid = fork();
+        if (pid == 0) {
+                struct sockaddr_in from = { 0 };
+                socklen_t length = sizeof from, device_length = IFNAMSIZ;
+                char device[IFNAMSIZ] = "";
+                enter_filter(FILTER_GIVEN);
+                int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0), strange = socket(AF_INET, SOCK_STREAM | 0x10, 0), error = errno;
+                bool right = fd >= 0 && strange < 0 && error == EINVAL && fcntl(fd, F_GETFD) == 0 && (fcntl(fd, F_GETFL) & O_NONBLOCK) &&
+                             getsockname(fd, (struct sockaddr *)&from, &length) == 0 && from.sin_addr.s_addr == htonl(INADDR_LOOPBACK) &&
+                             from.sin_port == 0 && getsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, device, &device_length) == 0 &&
+                             strcmp(device, "lo") == 0 && setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, "", 0) < 0 && errno == EPERM;
+                _exit(right ? 0 : EXIT_DIFFERENT);
+        }
+        assert_int_equal(status_of(pid), 0);
 }
 
 static void *do_nothing(void *unused)
@@ -709,6 +747,7 @@ int main(int argc, char **argv)
                 cmocka_unit_test(test_examples),
                 cmocka_unit_test(test_rights_that_do_not_exist_are_refused),
                 cmocka_unit_test(test_calls_behave_in_each_variant),
+                cmocka_unit_test(test_a_given_socket_stays_at_home),
                 cmocka_unit_test(test_libc_makes_threads_and_processes),
 #ifdef __x86_64__
                 cmocka_unit_test(test_calls_of_other_abis_kill),

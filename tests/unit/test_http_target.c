@@ -14,6 +14,7 @@
 #include "base/memory.h"
 #include "egress/destination.h"
 #include "egress/http_target.h"
+#include "egress/token.h"
 
 static void take(struct http_request *r, const char *head)
 {
@@ -376,6 +377,40 @@ static void test_the_status_of_an_answer(void **state)
                 assert_int_equal(http_response_status(rows[i].input, strlen(rows[i].input)), rows[i].status);
 }
 
+static void test_the_token_of_a_proxy(void **state)
+{
+        (void)state;
+        static const char token[] = "0123456789abcdef0123456789abcdef";
+        static const struct {
+                const char *headers;
+                enum token_verdict verdict;
+        } rows[] = {
+                { "", TOKEN_MISSING },
+                { "Authorization: Basic cmluZ3dhbGw6MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=\r\n", TOKEN_MISSING },
+                { "Proxy-Authorization: Basic cmluZ3dhbGw6MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=\r\n", TOKEN_RIGHT },
+                { "proxy-authorization:  BASIC  OjAxMjM0NTY3ODlhYmNkZWYwMTIzNDU2Nzg5YWJjZGVm\r\n", TOKEN_RIGHT }, /* nobody's */
+                { "Proxy-Authorization: Basic cmluZ3dhbGw6MDEyMzQ1Njc4OUFCQ0RFRjAxMjM0NTY3ODlBQkNERUY=\r\n", TOKEN_WRONG }, /* ABC… */
+                { "Proxy-Authorization: Basic cmluZ3dhbGw6MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZQ==\r\n", TOKEN_WRONG }, /* short */
+                { "Proxy-Authorization: Basic cmluZ3dhbGw6\r\n", TOKEN_WRONG },
+                { "Proxy-Authorization: Basic MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=\r\n", TOKEN_WRONG }, /* no colon */
+                { "Proxy-Authorization: Basic\r\n", TOKEN_WRONG },
+                { "Proxy-Authorization: Basic \r\n", TOKEN_WRONG },
+                { "Proxy-Authorization: Basic ?\r\n", TOKEN_WRONG },
+                { "Proxy-Authorization: Bearer 0123456789abcdef0123456789abcdef\r\n", TOKEN_WRONG },
+                { "Proxy-Authorization: Basic cmluZ3dhbGw6MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=\r\n"
+                  "Proxy-Authorization: Basic cmluZ3dhbGw6MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=\r\n", TOKEN_WRONG },
+        };
+        for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+                CLEANUP_TEXT struct text head = { 0 };
+                struct http_request r;
+                text_format(&head, "CONNECT a.org:443 HTTP/1.1\r\nHost: a.org\r\n%s\r\n", rows[i].headers);
+                take(&r, head.data);
+                if (token_judge(token, &r) != rows[i].verdict)
+                        fail_msg("%s", rows[i].headers);
+                http_done(&r);
+        }
+}
+
 int main(void)
 {
         static const struct CMUnitTest tests[] = {
@@ -388,6 +423,7 @@ int main(void)
                 cmocka_unit_test(test_http2_without_asking_is_recognised),
                 cmocka_unit_test(test_a_proxy_asks_the_server_in_its_form),
                 cmocka_unit_test(test_the_status_of_an_answer),
+                cmocka_unit_test(test_the_token_of_a_proxy),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

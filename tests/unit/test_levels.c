@@ -88,6 +88,7 @@ static void test_each_feature_has_its_consequence(void **state)
                 { FEATURE_LANDLOCK_SCOPE, "SWW" },
                 { FEATURE_LANDLOCK_TRUNCATE, "RWW" },
                 { FEATURE_LANDLOCK_REFER, "SSS" },
+                { FEATURE_LANDLOCK_TCP, "SWW" },
                 { FEATURE_LANDLOCK_UDP, "WWW" },
                 { FEATURE_DELEGATION, "WWW" },
                 { FEATURE_MANAGER, "WWW" },

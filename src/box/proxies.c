@@ -1,0 +1,103 @@
+/*
+ * Proxies on the host's loopback; see proxies.h.
+ *
+ * How it works: the front makes both listeners before anything runs, because Landlock's rules and the environment need their ports, and
+ * hands them to egress. A box can connect to these ports at every address of the machine, so every one is the proxy's: they listen on
+ * all addresses, but on the loopback device only, which is how programs of this machine come and nobody else.
+ *
+ * The front keeps a copy: should egress die, nobody else on the machine can take a port that the box still trusts. For that they
+ * are bound to a port by its number, which is the only kind of bind that outlasts listening; a free number comes from the kernel.
+ *
+ * What somebody else on the machine can do: connect, and be refused for want of the token, which is in the box's environment and
+ * nowhere else. Connections that are open and say nothing count among those that egress has room for, until it ends them.
+ */
+#include "box/proxies.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/fd.h"
+#include "base/random.h"
+#include "wire/wire.h"
+
+static const char stage[] = "egress";
+
+/* One that was free a moment ago, at every address of this machine; 0: there is none. */
+static uint16_t find_port(void)
+{
+        struct sockaddr_in at = { .sin_family = AF_INET };
+        socklen_t length = sizeof at;
+        CLEANUP_FD int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        bool found = fd >= 0 && bind(fd, (const struct sockaddr *)&at, sizeof at) == 0 &&
+                     getsockname(fd, (struct sockaddr *)&at, &length) == 0;
+        return found ? ntohs(at.sin_port) : 0;
+}
+
+static int listen_at(uint16_t port)
+{
+        static const char device[] = "lo";
+        const struct sockaddr_in everywhere = { .sin_family = AF_INET, .sin_port = htons(port) };
+        CLEANUP_FD int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, device, sizeof device) < 0 ||
+            bind(fd, (const struct sockaddr *)&everywhere, sizeof everywhere) < 0 || listen(fd, SOMAXCONN) < 0)
+                return -errno;
+        return TAKE_FD(fd);
+}
+
+static int listen_somewhere(uint16_t *ret_port, struct error *e)
+{
+        enum { TRIES = 32 };
+        int fd = -EADDRINUSE;
+        for (int i = 0; fd == -EADDRINUSE && i < TRIES; i++) {
+                *ret_port = find_port();
+                fd = *ret_port ? listen_at(*ret_port) : -errno;
+        }
+        return fd < 0 ? error_errno(e, -fd, stage, "cannot make a proxy on the loopback") : fd;
+}
+
+int proxies_open(struct proxies *ret, struct error *e)
+{
+        struct proxies p = PROXIES_NONE;
+        int r = random_name(p.where.token, sizeof p.where.token);
+        if (r < 0)
+                return error_errno(e, -r, stage, "cannot make a token");
+        p.http = listen_somewhere(&p.where.http, e);
+        if (p.http >= 0)
+                p.socks = listen_somewhere(&p.where.socks, e);
+        if (p.http < 0 || p.socks < 0) {
+                r = p.http < 0 ? p.http : p.socks;
+                proxies_close(&p);
+                return r;
+        }
+        *ret = p;
+        return 0;
+}
+
+int proxies_hand_over(const struct proxies *p, int egress, struct error *e)
+{
+        struct egress_listener m = { .entrance = EGRESS_HTTP_PROXY, .port = p->where.http };
+        memcpy(m.token, p->where.token, sizeof m.token);
+        int r = wire_send(egress, &m, sizeof m, p->http);
+        m.entrance = EGRESS_SOCKS_PROXY;
+        m.port = p->where.socks;
+        if (r == 0)
+                r = wire_send(egress, &m, sizeof m, p->socks);
+        return r < 0 ? error_errno(e, -r, stage, "cannot hand the proxies over") : 0;
+}
+
+void proxies_silence(const struct proxies *p)
+{
+        if (p->http >= 0)
+                (void)shutdown(p->http, SHUT_RDWR);
+        if (p->socks >= 0)
+                (void)shutdown(p->socks, SHUT_RDWR);
+}
+
+void proxies_close(struct proxies *p)
+{
+        fd_close(&p->http);
+        fd_close(&p->socks);
+        *p = PROXIES_NONE;
+}

@@ -1,0 +1,374 @@
+"""Level standard, where a box has no network of its own: its sockets are made so that they cannot leave the machine, and two
+proxies on the host's loopback, which want a token, lead to the allowed hosts.
+
+An attack here is one that succeeds on the host: at an address of the world a server listens on just the port that the box may
+connect to.
+"""
+import base64
+import contextlib
+import dataclasses
+import itertools
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import time
+import urllib.parse
+
+import pytest
+
+import servers
+from internet import GOOD, HOST, OTHER
+from mcp_client import Client as McpClient, Stdio
+from offers import CONTENT
+from test_attacks_process import NO_NETWORK, PYTHON, children, is_gone, name_of, status_of, until
+from test_clients import NPM, PIP, URLLIB
+
+FAR = {4: '203.0.113.7', 6: '2001:db8:7::7'}       # nobody's else
+REACHED = 'reached: a word\n'
+WAIT_FOR_LINE = 'echo $http_proxy $all_proxy; read line; '
+
+
+class Box:
+    """A box beside the test. It says where its proxies are, and waits for a line."""
+
+    def __init__(self, process):
+        self.process, self.first = process, process.stdout.readline()
+
+    @property
+    def egress(self):
+        return until(lambda: next((pid for pid in children(self.process.pid) if name_of(pid) == 'ringwall-egress'), 0))
+
+    def go_on(self, timeout=20):
+        said, complaints = self.process.communicate('go\n', timeout=timeout)
+        return self.process.returncode, said, complaints
+
+
+@pytest.fixture(autouse=True)
+def landlock_has_ports(doctor_before):
+    if doctor_before['features']['landlock.tcp']['state'] != 'yes':
+        pytest.skip('Landlock has no rules for ports: such plans are refused')
+
+
+@pytest.fixture
+def start(internet, programs, build, home, workspace):
+    with contextlib.ExitStack() as stack:
+        def begin(*command, domains=(GOOD,), flags=()):
+            words = [build / 'ringwall', 'run', '--level=standard', f'--ro={programs}', *flags]
+            words += [f'--allow-domain={domain}' for domain in domains]
+            env = {'HOME': str(home), 'PATH': '/usr/local/bin:/usr/bin:/bin', 'LANG': 'C.UTF-8'}
+            process = stack.enter_context(subprocess.Popen([*words, '--', *command], cwd=workspace, env=env, text=True,
+                                                           stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE))
+            stack.callback(process.kill)
+            return Box(process)
+        yield begin
+
+
+@pytest.fixture
+def standard(boxed):
+    def run(*command, domains=(GOOD,), **options):
+        return boxed(*command, domains=domains, level='standard', **options)
+    return run
+
+
+# Sockets that stay at home.
+
+FOURS = ['connect', 'disconnected', 'bound-anywhere', 'bound-to-own', 'bound-unspecified', 'reused', 'device', 'any-device',
+         'fast-open', 'fast-open-connect', 'multipath', 'datagram', 'high-bits', 'source-route']
+ONLY_INSIDE = {'source-route'}      # no router takes it
+
+
+@pytest.mark.parametrize('way', [*FOURS, 'six'])
+def test_socket_does_not_leave_the_machine(outside, start, internet, programs, way):
+    address = FAR[6 if way == 'six' else 4]
+
+    def listen(port):
+        if way == 'datagram':
+            internet.listen_datagrams(address, port, servers.echo_datagrams, 'far', internet.visits)
+        else:
+            internet.listen(address, port, servers.echo, 'far')
+    listen(4000)
+    said = outside(*PYTHON, programs / 'break_out.py', way, address, '4000', HOST[0]).stdout
+    assert said == REACHED or way in ONLY_INSIDE, said
+    internet.visits.clear()
+    box = start(*PYTHON, programs / 'break_out.py', way, address, 'proxy', HOST[0])
+    listen(int(box.first))
+    code, said, complaints = box.go_on()
+    assert code == 0 and said in ('silence\n', 'EACCES\n', 'EINVAL\n', 'EPROTONOSUPPORT\n', 'EAFNOSUPPORT\n', 'ENOTSUP\n'), \
+        said + complaints
+    internet.settle()
+    assert internet.visits == []
+
+
+def test_other_ports_of_the_host_are_closed(standard, outside, internet):
+    fetch = 'curl', '-sS', '--noproxy', '*', 'http://127.0.0.1:8080/'
+    assert outside(*fetch).stdout == 'host over http\n'
+    internet.visits.clear()
+    assert standard(*fetch).returncode == 7
+    assert internet.trespasses() == []
+
+
+def test_no_other_service_of_the_machine_has_the_port(start, internet, programs):
+    """Its other addresses are behind the loopback: the proxy is at all of them, and from outside the machine at none."""
+    box = start(*PYTHON, programs / 'break_out.py', 'connect', HOST[0], 'proxy')
+    port = int(box.first)
+    for address in ('127.0.0.1', '127.0.0.9', HOST[0], '0.0.0.0'):
+        with pytest.raises(OSError, match='in use'):
+            internet.host.socket(address, port)
+    with pytest.raises(ConnectionRefusedError):
+        internet.world.run(socket.create_connection, (HOST[0], port), 5)
+    internet.world.run(socket.create_connection, (HOST[0], 8080), 5).close()     # where somebody listens
+    internet.settle()
+    internet.visits.clear()
+    assert box.go_on()[:2] == (0, 'silence\n')
+    assert internet.visits == []
+
+
+def test_socket_is_as_it_was_asked_for(standard):
+    program = '''
+import errno, fcntl, os, resource, socket
+for kind in (0, socket.SOCK_CLOEXEC, socket.SOCK_NONBLOCK, socket.SOCK_CLOEXEC | socket.SOCK_NONBLOCK):
+    import ctypes
+    fd = ctypes.CDLL(None).socket(socket.AF_INET, socket.SOCK_STREAM | kind, 0)
+    print(fcntl.fcntl(fd, fcntl.F_GETFD), bool(fcntl.fcntl(fd, fcntl.F_GETFL) & os.O_NONBLOCK))
+print(ctypes.CDLL(None).socket(socket.AF_INET, socket.SOCK_STREAM | 0x10, 0))
+resource.setrlimit(resource.RLIMIT_NOFILE, (fd + 1, fd + 1))
+try:
+    socket.socket()
+except OSError as error:
+    print(errno.errorcode[error.errno])
+os.close(fd)
+print(socket.socket().getsockname())
+'''
+    said = standard('/usr/bin/python3', '-c', program).stdout
+    assert said == "0 False\n1 False\n0 True\n1 True\n-1\nEMFILE\n('127.0.0.1', 0)\n"
+
+
+def test_nobody_is_served_from_inside(standard):
+    program = '''
+import socket
+for action in (lambda s: s.listen(), lambda s: s.bind(("127.0.0.1", 0)), lambda s: s.bind(("0.0.0.0", 3000))):
+    try:
+        print("done", action(socket.socket()))
+    except PermissionError:
+        print("refused")
+'''
+    assert standard('/usr/bin/python3', '-c', program).stdout == 'refused\n' * 3
+
+
+def test_a_storm_of_sockets(start, programs):
+    """Callers die in the middle, and others have no room; the keeper answers on, keeps nothing, and hears a signal at once."""
+    box = start('sh', '-c', f'{WAIT_FOR_LINE} exec {" ".join(PYTHON)} {programs}/storm.py 2')
+    keeper = until(lambda: next((pid for pid in children(box.process.pid) if pid != box.egress), 0))
+    before = None if os.geteuid() else len(os.listdir(f'/proc/{keeper}/fd'))
+    code, said, complaints = box.go_on()
+    assert (code, said, complaints) == (0, "one more: ('127.0.0.1', 0)\n", '')
+    box = start('sh', '-c', f'{WAIT_FOR_LINE} exec {" ".join(PYTHON)} {programs}/storm.py 15')
+    keeper = until(lambda: next((pid for pid in children(box.process.pid) if pid != box.egress), 0))
+    box.process.stdin.write('go\n')
+    box.process.stdin.flush()
+    time.sleep(1)
+    if before is not None:
+        assert len(os.listdir(f'/proc/{keeper}/fd')) <= before + 1      # the one that is on its way
+    begin = time.monotonic()
+    box.process.terminate()
+    box.process.wait(10)
+    assert time.monotonic() - begin < 5
+
+
+# Proxies that want a token.
+
+def ask_http(where, token, path, method='GET'):
+    """The first line of the answer; token: None for no header."""
+    header = '' if token is None else f'Proxy-Authorization: Basic {base64.b64encode(f"any:{token}".encode()).decode()}\r\n'
+    host = urllib.parse.urlsplit(path).netloc or path
+    with socket.create_connection((where.hostname, where.port), timeout=5) as connection:
+        connection.sendall(f'{method} {path} HTTP/1.1\r\nHost: {host}\r\n{header}\r\n'.encode())
+        return connection.makefile('rb').readline().decode()
+
+
+def ask_socks(where, token):
+    """What it says to a login, or to somebody who wants to do without."""
+    with socket.create_connection((where.hostname, where.port), timeout=5) as connection:
+        connection.sendall(b'\5\1\0' if token is None else b'\5\1\2')
+        answer = connection.recv(2)
+        if token is not None:
+            connection.sendall(b'\1\3any' + bytes([len(token)]) + token.encode())
+            answer += connection.recv(2)
+        return answer
+
+
+def test_proxies_want_the_token(start, internet):
+    box = start('sh', '-c', WAIT_FOR_LINE)
+    http, socks = map(urllib.parse.urlsplit, box.first.split())
+    token = http.password
+    assert re.fullmatch('[0-9a-f]{32}', token) and socks.password == token and {http.hostname, socks.hostname} == {'127.0.0.1'}
+    assert ask_http(http, token, f'http://{GOOD}/') == 'HTTP/1.1 200 OK\r\n'        # so it is the token that counts
+    assert ask_socks(socks, token) == b'\5\2\1\0'
+    internet.visits.clear()
+    wrong = '', 'x', token[:-1], token + '0', token.upper() if token.upper() != token else token.swapcase() + 'x', 'f' * 32
+    for given in (None, *wrong):
+        assert ask_http(http, given, f'http://{GOOD}/') == 'HTTP/1.1 407 Proxy Authentication Required\r\n'
+        assert ask_http(http, given, f'{GOOD}:443', 'CONNECT') == 'HTTP/1.1 407 Proxy Authentication Required\r\n'
+        assert ask_socks(socks, given) == (b'\5\xff' if given is None else b'\5\2\1\1')
+    internet.settle()
+    assert internet.visits == []
+    code, _, complaints = box.go_on()
+    assert code == 0 and complaints.splitlines() == [
+        f"ringwall run: refused {2 * len(wrong)} times: localhost port {http.port}, somebody asked the box's proxy with a wrong token",
+        f"ringwall run: refused {len(wrong)} times: localhost port {socks.port}, somebody asked the box's proxy with a wrong token"]
+
+
+def test_another_box_does_not_reach_them(start, standard, outside, internet):
+    """Not even with the token; and each has its own."""
+    box = start('sh', '-c', WAIT_FOR_LINE, domains=[OTHER])
+    http, _ = box.first.split()
+    fetch = 'curl', '-sS', '-x', http, f'http://{OTHER}/'
+    assert outside(*fetch).stdout == f'{OTHER} over http\n'
+    internet.visits.clear()
+    result = standard(*fetch)
+    assert result.returncode == 7 and internet.visits == []
+    assert standard('sh', '-c', 'echo $http_proxy').stdout.strip() not in ('', http)
+
+
+def test_server_never_sees_the_token(standard, internet):
+    result = standard('sh', '-c', 'curl -sS --max-time 3 http://echo.good.example/; echo $http_proxy', domains=['echo.good.example'])
+    token = urllib.parse.urlsplit(result.stdout.split()[-1]).password
+    seen, = [bytes(visit.received) for visit in internet.visits_to('echo.good.example')]
+    assert seen.startswith(b'GET / HTTP/1.1\r\nHost: echo.good.example\r\n')
+    assert token.encode() not in seen and b'roxy' not in seen
+
+
+@pytest.mark.parametrize('flags, target, says', [
+    ([], f'http://{OTHER}/', f'ringwall: refused: {OTHER} port 80, no rule allows it; to allow it: --allow-domain {OTHER}\n'),
+    ([], f'https://{OTHER}/', 'CONNECT tunnel failed, response 403'),
+    ([], f'http://{GOOD}:8080/', f'ringwall: refused: {GOOD} port 8080, it is allowed on other ports; '
+                                 f'to allow it: --allow-domain {GOOD}:8080\n'),
+    ([], 'http://10.0.0.1/', 'ringwall: refused: 10.0.0.1 port 80, hosts are reached by their names\n'),
+    (['-p'], 'http://10.0.0.1/', 'CONNECT tunnel failed, response 403'),
+    (['-p'], 'http://93.184.216.1/', 'CONNECT tunnel failed, response 403'),
+    (['-p'], f'http://{HOST[0]}:8080/', 'CONNECT tunnel failed, response 403'),
+    (['-x', '$all_proxy'], f'https://{OTHER}/', "Can't complete SOCKS5 connection"),
+    (['-x', '$all_proxy'], 'http://10.0.0.1/', "Can't complete SOCKS5 connection"),
+])
+def test_proxy_is_asked_for_what_is_not_allowed(standard, internet, flags, target, says):
+    result = standard('sh', '-c', f'curl -sS {" ".join(flags)} {target}')
+    assert says in result.said, result.said
+    assert internet.trespasses() == [] and internet.visits == []
+    assert internet.names.queries == []
+
+
+# Clients.
+
+@dataclasses.dataclass(frozen=True)
+class Client:
+    """A program that knows proxies by their variables: what it says of GOOD, and of a host that is not allowed."""
+    title: str
+    line: str
+    says: str
+    refusal: str
+    needs: str = 'sh'
+
+
+HTTP, HTTPS = f'{GOOD} over http\n', f'{GOOD} over https\n'
+CLIENTS = [
+    Client('curl-http', 'curl -sSf http://{name}/', HTTP, 'returned error: 403'),
+    Client('curl-https', 'curl -sSf https://{name}/', HTTPS, 'returned error: 403'),
+    Client('curl-socks', 'https_proxy= HTTPS_PROXY= curl -sSf https://{name}/', HTTPS, "Can't complete SOCKS5 connection"),
+    Client('wget-http', 'wget -nv -O- http://{name}/', HTTP, '403: Forbidden|403 Forbidden'),
+    Client('wget-https', 'wget -nv --ca-certificate $SSL_CERT_FILE -O- https://{name}/', HTTPS, 'Proxy tunneling failed: Forbidden'),
+    Client('git', 'git clone -q https://{name}/thing.git && cat thing/thing.txt', CONTENT, 'response 403'),
+    Client('urllib', URLLIB, HTTPS, '403 Forbidden'),
+    Client('pip', PIP, CONTENT, '403 Forbidden', '/usr/share/python-wheels'),
+    Client('npm', NPM, CONTENT, '403', '/usr/bin/npm'),
+]
+
+
+@pytest.mark.parametrize('client', CLIENTS, ids=lambda client: client.title)
+def test_client_uses_the_proxy_it_is_told_of(standard, internet, workspace, client):
+    if '/' in client.needs and not os.path.exists(client.needs):
+        pytest.skip(f'this machine has no {client.needs}')
+    reached = standard('sh', '-c', client.line.replace('{name}', GOOD))
+    assert (reached.returncode, reached.stdout) == (0, client.says), reached.said
+    assert {visit.server for visit in internet.visits} == {GOOD}
+    internet.visits.clear()
+    internet.names.forget()
+    shutil.rmtree(workspace / 'thing', ignore_errors=True)
+    refused = standard('sh', '-c', client.line.replace('{name}', OTHER))
+    assert refused.returncode != 0 and re.search(client.refusal, refused.said), refused.said
+    assert f'to allow it: --allow-domain {OTHER}\n' in refused.stderr and refused.seconds < 8
+    assert internet.visits == [] and internet.names.asked('other.example') == []
+
+
+def test_program_that_knows_no_proxy_fails_at_once_and_the_person_learns_why(standard, internet):
+    result = standard(*PYTHON, '-c', f'import socket; socket.create_connection(("{GOOD}", 80))')
+    assert result.returncode == 1 and result.seconds < 3 and internet.visits == []
+    assert 'looking a name up, or another way to the network than the proxy of http_proxy (socket)' in result.stderr
+    assert 'to allow it: --level strict' in result.stderr
+
+
+# What else there is.
+
+def test_local_ports_are_reached_and_the_others_are_not(standard, internet):
+    result = standard('sh', '-c', 'curl -sS http://127.0.0.1:8080/; curl -sS http://localhost:8080/; curl -sS http://127.0.0.1/',
+                      flags=['--allow-local-port=8080'], domains=())
+    assert result.stdout == 'host over http\n' * 2 and result.returncode == 7
+    assert {visit.port for visit in internet.visits_to('host')} == {8080}
+
+
+def test_record_and_report_are_those_of_other_levels(standard, workspace):
+    flags = f'--audit={workspace.parent}/audit.jsonl', '--json-report=report.json'
+    result = standard('sh', '-c', f'curl -s http://{GOOD}/; curl -s http://{OTHER}/', flags=flags)
+    assert result.returncode == 0, result.said
+    records = [json.loads(line) for line in pathlib.Path(f'{workspace.parent}/audit.jsonl').read_text().splitlines()]
+    told = {record['event']: record for record in records if record['event'].startswith('network_')}
+    allowed, denied = told['network_allowed'], told['network_denied']
+    assert {key: allowed[key] for key in ('host', 'port', 'way', 'rule', 'source')} == {
+        'host': GOOD, 'port': 80, 'way': 'http_proxy', 'rule': f'allow {GOOD}', 'source': '--allow-domain'}
+    assert allowed['received'] > 0 and allowed['address']
+    assert {key: denied[key] for key in ('host', 'port', 'way', 'reason', 'allow')} == {
+        'host': OTHER, 'port': 80, 'way': 'http_proxy', 'reason': 'name', 'allow': f'--allow-domain {OTHER}'}
+    report = json.loads((workspace / 'report.json').read_text())
+    assert report['enforced']['walls']['net'] == 'the hosts that are allowed, by name and by proxy'
+
+
+def test_without_egress_there_is_no_network_and_nobody_else_gets_its_ports(start, internet):
+    box = start('sh', '-c', f'{WAIT_FOR_LINE} curl -sS --max-time 5 http://{GOOD}/; exit 7')
+    ports = [urllib.parse.urlsplit(proxy).port for proxy in box.first.split()]
+    egress = box.egress
+    until(lambda: status_of(egress)['Seccomp'] == '2')
+    time.sleep(0.2)     # the front has heard that the command runs
+    os.kill(egress, signal.SIGKILL)
+    until(lambda: is_gone(egress))
+    time.sleep(0.2)
+    for address, port, reuse in itertools.product(('127.0.0.1', '0.0.0.0', HOST[0]), ports, (0, 1)):
+        with socket.socket() as thief, pytest.raises(OSError, match='in use'):
+            thief.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, reuse)
+            thief.bind((address, port))
+    code, said, complaints = box.go_on()
+    assert (code, said) == (7, '') and NO_NETWORK in complaints
+    assert 'Failed to connect to 127.0.0.1' in complaints and internet.visits == []
+    with socket.socket() as next_one:       # and afterwards they are free
+        next_one.bind(('127.0.0.1', ports[0]))
+
+
+def test_terminal(outside, build, internet):
+    line = f'{build}/ringwall run --level standard --allow-domain {GOOD} -- sh -c "test -t 1 && curl -s http://{GOOD}/"'
+    result = outside('script', '-qec', line, '/dev/null')
+    assert result.returncode == 0 and f'{GOOD} over http\n' in result.stdout
+
+
+def test_tools_of_an_agent_reach_the_same_hosts(internet, build, home, workspace):
+    """Their process serves calls instead of executing a command."""
+    environment = {'HOME': str(home), 'PATH': '/usr/local/bin:/usr/bin:/bin'}
+    command = build / 'ringwall', 'mcp', '--level', 'standard', '--allow-domain', GOOD
+    client = McpClient(Stdio(command, cwd=workspace, env=environment))
+    client.ask('initialize', protocolVersion='2025-06-18', capabilities={}, clientInfo={'name': 'test', 'version': '1'})
+    assert client.say('Bash', command=f'curl -s http://{GOOD}/', description='reach') == f'{GOOD} over http\nexit: 0'
+    assert f'{OTHER} port 80, no rule allows it' in client.say('Bash', command=f'curl -s http://{OTHER}/', description='reach')
+    assert client.transport.close() == 0
+    assert {visit.server for visit in internet.visits} == {GOOD}
