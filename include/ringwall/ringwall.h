@@ -83,12 +83,12 @@ RINGWALL_PUBLIC int ringwall_box_pidfd(const struct ringwall_box *box);
 RINGWALL_PUBLIC int ringwall_box_signal(struct ringwall_box *box, int number);
 
 /*
- * From now on the box may reach the hosts of this plan instead of its own; of the plan nothing else is taken. With `close`, open
- * connections to hosts that are not allowed any more end. Returns when that holds. -ENOTSUP when the box was started without a
+ * From now on the box may reach the hosts of this plan instead of its own; of the plan nothing else is taken. If it has network.live: all,
+ * open connections to hosts that are not allowed any more end. Returns when that holds. -ENOTSUP when the box was started without a
  * network: a plan has one that names hosts, or has network.live. The plan must live as long as the box. After another failure the
  * box has no network any more.
  */
-RINGWALL_PUBLIC int ringwall_box_change_hosts(struct ringwall_box *box, const struct ringwall_plan *plan, int close);
+RINGWALL_PUBLIC int ringwall_box_change_hosts(struct ringwall_box *box, const struct ringwall_plan *plan);
 
 /*
  * Waits for the end, and enforces the plan's time limit while it waits. *ret_status is what `ringwall run` would exit

@@ -90,10 +90,10 @@ int ringwall_box_signal(struct ringwall_box *box, int number)
         return send(box->box.box.control, &m, sizeof m, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
 }
 
-int ringwall_box_change_hosts(struct ringwall_box *box, const struct ringwall_plan *plan, int close)
+int ringwall_box_change_hosts(struct ringwall_box *box, const struct ringwall_plan *plan)
 {
         struct error e = { 0 };
-        return box->running ? egress_change(&box->box.egress, (const struct plan *)plan, close != 0, &e) : -ESRCH;
+        return box->running ? egress_change(&box->box.egress, (const struct plan *)plan, &e) : -ESRCH;
 }
 
 /* True when it has ended. */

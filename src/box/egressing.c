@@ -238,13 +238,14 @@ static int await_change(struct egressing *g, uint32_t generation)
         return g->events < 0 ? -EPIPE : 0;
 }
 
-int egress_change(struct egressing *g, const struct plan *plan, bool close, struct error *e)
+int egress_change(struct egressing *g, const struct plan *plan, struct error *e)
 {
         struct report *r = g->report;
         if (g->events < 0)
                 return error_set(e, ENOTSUP, stage, "the box has no network whose hosts could be changed");
         const struct hosts *before = r->change_count ? r->changes[r->change_count - 1] : &r->plan->hosts;
-        const struct egress_change change = { .generation = (uint32_t)r->change_count + 1, .close = close };
+        const struct egress_change change = { .generation = (uint32_t)r->change_count + 1,
+                                              .close = plan->number[PLAN_LIVE].number == PLAN_LIVE_ALL };
         CLEANUP_FD int order = write_order(plan, false, e);
         if (order < 0)
                 return order;

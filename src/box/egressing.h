@@ -32,10 +32,10 @@ void egress_hear(struct egressing *g);
 void egress_end(struct egressing *g);
 
 /*
- * From now on its hosts are those of `plan`, which must live as long as the report; with `close`, connections to others end. Returns
- * when that holds, or -errno with an error: then nothing has changed.
+ * From now on its hosts are those of `plan`, which must live as long as the report; with network.live: all, connections to others end.
+ * Returns when that holds, or -errno with an error: -ENOTSUP when there never was a network, otherwise there is none any more.
  */
-int egress_change(struct egressing *g, const struct plan *plan, bool close, struct error *e);
+int egress_change(struct egressing *g, const struct plan *plan, struct error *e);
 
 /*
  * A refusal for a person: what was tried, why it was refused, the rule that did it, which may be NULL, and its source, and the

@@ -93,15 +93,21 @@ static bool has_changed(const struct live *l)
         return changed;
 }
 
-int live_take(struct live *l, struct egressing *g, struct messages *m, struct error *e)
+int live_read(struct live *l, struct plan **ret, struct text *complaint)
 {
-        struct plan *plan = NULL;
+        CLEANUP_MESSAGES struct messages *m = messages_new();
+        struct error e = { 0 };
         if (!has_changed(l))
                 return 0;
-        int r = load_plan(&l->request, m, &plan, e);
-        if (r != 0)
-                return r;
-        return egress_change(g, plan, plan->number[PLAN_LIVE].number == PLAN_LIVE_ALL, e);
+        int r = m ? load_plan(&l->request, m, ret, &e) : error_errno(&e, ENOMEM, stage, "no memory");
+        if (r == 0)
+                return 1;
+        text_add(complaint, "the policy has changed and cannot be used: the hosts stay those that they were\n");
+        if (r > 0)
+                messages_print(m, complaint, false);
+        else
+                text_add(complaint, e.text);
+        return r > 0 ? -EBADMSG : r;
 }
 
 void live_end(struct live *l)

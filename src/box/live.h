@@ -5,12 +5,13 @@
 #ifndef RINGWALL_BOX_LIVE_H
 #define RINGWALL_BOX_LIVE_H
 
-#include "box/egressing.h"
+#include "base/memory.h"
+#include "base/text.h"
 #include "box/load.h"
 
 struct live {
         struct load_request request;
-        int changes; /* readable when something has happened to the files: then live_take(); -1: nobody follows */
+        int changes; /* readable when something has happened to the files: then live_read(); -1: nobody follows */
 };
 #define LIVE_NONE ((struct live){ .changes = -1 })
 
@@ -22,10 +23,10 @@ struct live {
 int live_begin(struct live *ret, struct arena *a, const struct load_request *request, const struct plan *plan, struct error *e);
 
 /*
- * Takes over what the files say now. Returns 0; 1 when messages say what is wrong with them, or negative with an error: then the hosts
- * are what they were. The plan that it makes is never freed: the report speaks of its rules.
+ * What the files say now: 1 with a plan, for egress_change(); 0 when nothing has happened to them; -errno when they cannot be used, and
+ * `complaint` says why to a person. The plan is the caller's, who keeps it as long as reports speak of its rules.
  */
-int live_take(struct live *l, struct egressing *g, struct messages *m, struct error *e);
+int live_read(struct live *l, struct plan **ret, struct text *complaint);
 
 void live_end(struct live *l);
 

@@ -29,7 +29,6 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "cli/front.h"
-#include "cli/policy.h"
 
 enum { GRACE_MS = 2000, POLL_MS = 60000 };
 
@@ -216,15 +215,14 @@ static void take_egress(struct attendance *a)
 
 static void take_change(struct attendance *a)
 {
-        CLEANUP_MESSAGES struct messages *m = messages_new();
+        CLEANUP_TEXT struct text complaint = { 0 };
         struct error e = { 0 };
-        int r = m ? live_take(a->live, a->egress, m, &e) : error_errno(&e, ENOMEM, "live policy", "no memory");
-        if (r > 0) {
-                policy_print_messages(m);
-                front_complain("run", "the policy has changed and cannot be used: the hosts stay those that they were");
-        } else if (r < 0) {
+        struct plan *plan = NULL; /* never freed: the report speaks of its rules */
+        int r = live_read(a->live, &plan, &complaint);
+        if (r < 0)
+                front_complain("run", "%s", complaint.data ? complaint.data : "no memory");
+        else if (r > 0 && egress_change(a->egress, plan, &e) < 0)
                 front_complain("run", "%s", e.text);
-        }
 }
 
 /* --- the whole --- */

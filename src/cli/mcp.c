@@ -181,7 +181,7 @@ static int open_gate(const struct plan *plan, struct gate *ret, struct error *e)
         return scrubber_new(extras, plan->secret_count, &ret->scrubber, e);
 }
 
-static int run_server(struct arena *a, const struct options_result *r, const struct plan *plan)
+static int run_server(struct arena *a, const struct options_result *r, const struct plan *plan, struct live *live)
 {
         static struct setup setup;
         int fds[LISTENERS_MOST];
@@ -196,7 +196,8 @@ static int run_server(struct arena *a, const struct options_result *r, const str
         if (status == 0) {
                 const struct worker_setup for_tools = { setup.workspaces, setup.workspace_count, setup.gate.scrubber };
                 const struct broker broker = { .plan = plan, .tools = worker_serve, .tools_data = &for_tools, .server = serve,
-                                               .server_data = &setup, .listeners = fds, .listener_count = setup.count, .tell = tell };
+                                               .server_data = &setup, .listeners = fds, .listener_count = setup.count, .tell = tell,
+                                               .live = live };
                 for (size_t i = 0; i < setup.count; i++)
                         fds[i] = setup.listening[i].fd;
                 instruct(plan, &setup);
@@ -210,7 +211,7 @@ static int run_server(struct arena *a, const struct options_result *r, const str
         return status < 0 ? front_complain(verb, "%s", e.text) : status;
 }
 
-static int check_and_run(struct arena *a, const struct options_result *r, const struct plan *plan)
+static int check_and_run(struct arena *a, const struct options_result *r, const struct load_request *policy, const struct plan *plan)
 {
         static const enum plan_number sessions[] = { PLAN_SESSION_TIMEOUT, PLAN_IDLE_TIMEOUT };
         if (plan->number[PLAN_LEVEL].number == LEVEL_OFF)
@@ -220,9 +221,13 @@ static int check_and_run(struct arena *a, const struct options_result *r, const 
         for (size_t i = 0; i < ARRAY_SIZE(sessions); i++)
                 if (strcmp(plan->number[sessions[i]].from.name, "default") != 0)
                         return refuse_session(plan, sessions[i]);
-        if (plan->number[PLAN_LIVE].number)
-                front_complain(verb, "policies are followed by ringwall run alone: here the hosts stay those of the start");
-        return run_server(a, r, plan);
+        struct live live;
+        struct error e = { 0 };
+        if (live_begin(&live, a, policy, plan, &e) < 0)
+                return front_complain(verb, "%s", e.text);
+        int status = run_server(a, r, plan, &live);
+        live_end(&live);
+        return status;
 }
 
 int main(int argc, char **argv)
@@ -242,5 +247,5 @@ int main(int argc, char **argv)
         if (loaded < 0)
                 return front_complain(verb, "%s", e.text);
         policy_print_messages(m);
-        return loaded > 0 ? FRONT_FAILED : check_and_run(arena, &options, plan);
+        return loaded > 0 ? FRONT_FAILED : check_and_run(arena, &options, &request, plan);
 }

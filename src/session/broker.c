@@ -74,6 +74,7 @@ static int receive_message(int socket, struct message *ret, int flags, int *ret_
 
 struct brokering {
         const struct broker *b;
+        const struct plan *plan; /* of boxes that are to come */
         struct cell server;
         int socket; /* to it */
         struct cell *sessions[BROKER_SESSIONS];
@@ -113,7 +114,7 @@ static void end_session(struct brokering *x, struct cell **c, struct error *why)
 static int start_session(struct brokering *x, struct cell **place, struct error *e)
 {
         const int streams[] = { x->null, x->null, STDERR_FILENO };
-        const struct cell_request request = { .plan = x->b->plan, .name = "tools", .serve = x->b->tools, .data = x->b->tools_data,
+        const struct cell_request request = { .plan = x->plan, .name = "tools", .serve = x->b->tools, .data = x->b->tools_data,
                                               .streams = streams, .type = SOCK_STREAM };
         struct cell *c = calloc(1, sizeof *c);
         int channel = c ? cell_start(c, &request, e) : error_errno(e, ENOMEM, stage, "no memory");
@@ -176,6 +177,28 @@ static void hear_server(struct brokering *x, struct error *e)
         x->over |= (r <= 0 && r != -EAGAIN) || e->code;
 }
 
+/* The plan that is made here is never freed: reports speak of its rules. */
+static void hear_policy(struct brokering *x)
+{
+        CLEANUP_TEXT struct text complaint = { 0 };
+        struct plan *changed = NULL;
+        int r = live_read(x->b->live, &changed, &complaint);
+        struct plan *next = r > 0 ? ARENA_NEW(changed->arena, struct plan) : NULL;
+        if (r < 0 || (r > 0 && !next))
+                x->b->tell(complaint.data ? complaint.data : "no memory");
+        if (!next)
+                return;
+        *next = *x->plan;
+        next->hosts = changed->hosts;
+        next->private_hosts = changed->private_hosts;
+        x->plan = next;
+        for (size_t i = 0; i < BROKER_SESSIONS; i++) {
+                struct error e = { 0 };
+                if (x->sessions[i] && cell_change_hosts(x->sessions[i], changed, &e) < 0)
+                        x->b->tell(e.text);
+        }
+}
+
 static void hear_signal(struct brokering *x)
 {
         struct signalfd_siginfo s;
@@ -187,11 +210,12 @@ static void hear_signal(struct brokering *x)
 
 static int wait_for_something(struct brokering *x, struct error *e)
 {
-        enum { OWN = 3 };
+        enum { OWN = 4 };
         struct pollfd fds[OWN + 2 * BROKER_SESSIONS] = {
                 { .fd = x->socket, .events = POLLIN },
                 { .fd = cell_fd(&x->server), .events = POLLIN },
                 { .fd = x->signals, .events = POLLIN },
+                { .fd = x->b->live->changes, .events = POLLIN },
         };
         struct cell *whose[ARRAY_SIZE(fds)];
         size_t count = OWN; /* only of those that there are: poll takes no more than descriptors can be open */
@@ -217,6 +241,8 @@ static int wait_for_something(struct brokering *x, struct error *e)
                 cell_hear(&x->server);
         if (fds[2].revents)
                 hear_signal(x);
+        if (fds[3].revents)
+                hear_policy(x);
         if (fds[0].revents)
                 hear_server(x, e);
         else
@@ -276,7 +302,7 @@ static int end_all(struct brokering *x, struct error *e)
 
 int broker_run(const struct broker *b, struct error *e)
 {
-        struct brokering x = { .b = b, .socket = -1 };
+        struct brokering x = { .b = b, .plan = b->plan, .socket = -1 };
         struct plan plan;
         sigset_t ends, before;
         (void)sigemptyset(&ends);

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "box/live.h"
 #include "linux/launch.h"
 #include "policy/plan.h"
 
@@ -25,6 +26,7 @@ struct broker {
         const int *listeners;    /* sockets that the server accepts on */
         size_t listener_count;
         void (*tell)(const char *sentence); /* to the person who started it */
+        struct live *live;       /* files whose hosts hold for the tools' boxes as they change */
 };
 
 /*

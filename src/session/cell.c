@@ -71,6 +71,11 @@ void cell_hear(struct cell *c)
         }
 }
 
+int cell_change_hosts(struct cell *c, const struct plan *plan, struct error *e)
+{
+        return c->alive ? egress_change(&c->running.egress, plan, e) : 0;
+}
+
 int cell_end(struct cell *c)
 {
         int64_t now = clock_ms(), until = now + LAST_WORDS_MS;

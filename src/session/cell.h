@@ -37,6 +37,9 @@ void cell_hear(struct cell *c);
 /* The same for the process that carries its connections. */
 int cell_egress_fd(const struct cell *c);
 
+/* From now on it reaches the hosts of this plan, which must live as long as it does. As egress_change(). */
+int cell_change_hosts(struct cell *c, const struct plan *plan, struct error *e);
+
 /*
  * Ends it, with everything in its box: the caller has closed its end of the socket, which is how it knows. What the
  * keeper says last, and the report, can be read until cell_free(). Returns 0, or -EIO when its record could not be

@@ -484,3 +484,28 @@ def test_box_that_may_start_no_process(connect, workspace):
     policy.write_text(f'tools: {{modules: {{filesystem: {{}}, http: {{}}}}}}\nnetwork: {{allowed_domains: [{GOOD}]}}\n')
     assert refusal(connect('-p', policy), f'https://{GOOD}/') == (
         'cannot start a process that fetches: Operation not permitted; the capability process.* in a policy would allow it')
+
+
+def test_policy_is_followed(connect, pages, tmp_path):
+    policy = tmp_path / 'policy.yaml'
+
+    def allow(hosts):
+        new = tmp_path / 'new'
+        new.write_text(f'network: {{live: new, allowed_domains: [{hosts}]}}\n')
+        os.replace(new, policy)
+
+    def becomes(is_error):
+        until = time.monotonic() + 10
+        while (result := client('WebFetch', url=f'http://{PAGES}/plain'))['isError'] != is_error:
+            assert time.monotonic() < until, text_of(result)
+        return text_of(result)
+    allow('')
+    client = connect('-p', policy)
+    assert f'{PAGES} port 80, no rule allows it' in becomes(True)
+    allow(PAGES)
+    assert becomes(False) == 'plain words\n'
+    allow('10.0.0.1')       # no policy: nothing changes
+    time.sleep(0.2)
+    assert becomes(False) == 'plain words\n'
+    allow(GOOD)
+    becomes(True)

@@ -191,18 +191,18 @@ static int changed(void)
         close(in[0]);
         struct ringwall_plan *turns[] = { NULL, host, none, host };
         for (int i = 0; i < 4; i++) {
-                int r = turns[i] ? ringwall_box_change_hosts(box, turns[i], 1) : 0;
+                int r = turns[i] ? ringwall_box_change_hosts(box, turns[i]) : 0;
                 if (r < 0 || write(in[1], "example.com\n", 12) != 12 || read(out[0], text, sizeof text) < 2)
                         return 2;
                 printf("%c ", *text);
         }
         close(in[1]);
         ringwall_box_wait(box, &status);
-        printf("%d ", ringwall_box_change_hosts(box, host, 0) == -ESRCH);
+        printf("%d ", ringwall_box_change_hosts(box, host) == -ESRCH);
         ringwall_box_free(box);
         if (ringwall_spawn(none, (char *[]){ "sleep", "60", NULL }, NULL, &box) < 0)
                 return 3;
-        printf("%d\n", ringwall_box_change_hosts(box, host, 0) == -ENOTSUP);
+        printf("%d\n", ringwall_box_change_hosts(box, host) == -ENOTSUP);
         ringwall_box_free(box);
         return 0;
 }
