@@ -748,7 +748,8 @@ void connection_begin(struct egress *g, int fd, enum egress_entrance entrance, u
         g->connection_count++;
         g->full = g->connection_count >= g->connections_most;
         for (size_t i = 0; g->full && i < g->listener_count; i++)
-                (void)event_del(g->listeners[i]);
+                if (g->listening[i].entrance != EGRESS_DNS_PACKETS) /* which take no room */
+                        (void)event_del(g->listeners[i]);
         flow_begin(&c->up, fd, -1);
         flow_begin(&c->down, -1, fd);
         c->down.allowance = FLOW_ALL;
