@@ -187,14 +187,15 @@ void egress_hear(struct egressing *g)
 {
         while (g->events >= 0) {
                 struct egress_event event;
-                ssize_t n = recv(g->events, &event, sizeof event, MSG_DONTWAIT);
+                ssize_t n = recv(g->events, &event, sizeof event, MSG_DONTWAIT | MSG_TRUNC);
                 if (n < 0 && errno == EINTR)
                         continue;
                 if (n < 0 && errno == EAGAIN)
                         return;
-                if (n == sizeof event && is_sound(&event))
+                bool sound = n == sizeof event && is_sound(&event);
+                if (sound)
                         take_event(g, &event);
-                else
+                if (!sound || event.kind == EGRESS_FAILED)
                         take_end(g);
         }
 }

@@ -300,10 +300,32 @@ def test_egress_ends_with_the_front(long_box, number):
     assert wait_for(lambda: not pathlib.Path(f'/proc/{egress}').exists())
 
 
-def test_a_missing_egress_is_an_error(build, home, workspace):
-    alone = home / 'ringwall'
-    alone.write_bytes((build / 'ringwall').read_bytes())
-    alone.chmod(0o755)
-    result = subprocess.run([alone, 'run', '--allow-domain', 'example.com', '--', 'echo', 'ran'], cwd=workspace, capture_output=True, text=True,
-                            env={'HOME': str(home), 'PATH': '/usr/bin:/bin'}, timeout=30, check=False)
+@pytest.fixture
+def with_egress(build, home, workspace):
+    """Runs a box by a copy of ringwall that has this script for its egress; None: none."""
+    def run(script, *flags):
+        alone, egress = home / 'ringwall', home / 'ringwall-egress'
+        alone.write_bytes((build / 'ringwall').read_bytes())
+        alone.chmod(0o755)
+        if script:
+            egress.write_text(f'#!/bin/sh\n{script}\n')
+            egress.chmod(0o755)
+        return subprocess.run([alone, 'run', *flags, '--allow-domain', 'example.com', '--', 'echo', 'ran'], cwd=workspace,
+                              capture_output=True, text=True, env={'HOME': str(home), 'PATH': '/usr/bin:/bin'}, timeout=30, check=False)
+    return run
+
+
+def test_a_missing_egress_is_an_error(with_egress):
+    result = with_egress(None)
     assert (result.returncode, result.stdout) == (125, '') and 'ringwall-egress is not installed' in result.stderr
+
+
+@pytest.mark.parametrize('script', ['exec sleep 86395', 'echo nonsense >&3; exec sleep 86395', 'exec 3>&-; exec sleep 86395',
+                                    'exec 4>&-; exec sleep 86395', 'exit 1', 'head -c 100000 /dev/zero >&3; exec sleep 86395'],
+                         ids=['silent', 'nonsense', 'deaf', 'without-entrances', 'gone', 'zeros'])
+def test_an_egress_that_does_not_serve_is_an_error(with_egress, script):
+    """One that was exchanged, or taken over before it began: nothing runs with it, and it does not stay."""
+    flags = ['--timeout', '3s'] if script.startswith('exec sleep') else []
+    result = with_egress(script, *flags)
+    assert result.returncode == (124 if flags else 125) and result.stdout == '' and result.stderr, result
+    assert subprocess.run(['pgrep', '-f', 'sleep 86395'], capture_output=True, check=False).stdout == b''
