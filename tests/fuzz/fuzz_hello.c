@@ -1,8 +1,10 @@
 /*
  * The beginning of a connection. At every cut of it the answer is HELLO_MORE until it is known, and the same from
  * there on, the name included. What is whole has a name in its one spelling, which stands in the message, or none;
- * and the same message in other records, or with something behind it, has the same.
+ * and the same message in other records, or with something behind it, has the same. The same bytes are also taken for a server's
+ * answer.
  */
+#include <errno.h>
 #include <string.h>
 #include <strings.h>
 
@@ -22,6 +24,21 @@ static void promise_same(const struct hello *a, const struct hello *b)
 {
         PROMISE(strcmp(a->server_name, b->server_name) == 0);
         PROMISE(a->has_ech == b->has_ech && a->offers_tls13 == b->offers_tls13);
+}
+
+/* The same bytes as a server's answer: known at some cut, and the same from there on. */
+static void answer_every_cut(const uint8_t *data, size_t size)
+{
+        CLEANUP_FREE uint8_t *memory = malloc(size);
+        int before = -EAGAIN;
+        PROMISE(memory);
+        for (size_t cut = 1; cut <= size && cut <= COPIES; cut++) {
+                memcpy(memory + size - cut, data, cut);
+                int now = hello_is_asked_again(memory + size - cut, cut);
+                PROMISE(now == 0 || now == 1 || now == -EAGAIN);
+                PROMISE(before == -EAGAIN || before == now);
+                before = now;
+        }
 }
 
 /* What is known at the end. Some of the cuts are copied to where memory ends, so that a read beyond them is seen. */
@@ -104,7 +121,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
         static const size_t sizes[] = { 1, 3, 16, 100, 1000, 1 << 14 };
         struct hello h;
-        if (!size || inspect_every_cut(data, size, &h) != HELLO_WHOLE)
+        if (!size)
+                return 0;
+        answer_every_cut(data, size);
+        if (inspect_every_cut(data, size, &h) != HELLO_WHOLE)
                 return 0;
         PROMISE(h.length <= size && h.length <= HELLO_MOST);
         CLEANUP_FREE uint8_t *message = malloc(h.length);
