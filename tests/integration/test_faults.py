@@ -158,7 +158,7 @@ def finish(process):
 def still_running(mark):
     """The processes with this word in their command, after a moment for them to end."""
     for _ in range(200):
-        found = [path.parent.name for path in pathlib.Path('/proc').glob('[0-9]*/cmdline') if str(mark) in text_of(path)]
+        found = [pid for pid in os.listdir('/proc') if pid.isdigit() and str(mark) in text_of(pathlib.Path(f'/proc/{pid}/cmdline'))]
         if not found:
             break
         time.sleep(0.01)
