@@ -1,5 +1,6 @@
 """The test internet is what the other tests take it for: every server answers, every lie leads somewhere, nothing
 leaves, and ringwall on its host is what it is elsewhere."""
+import contextlib
 import os
 import pathlib
 import signal
@@ -270,12 +271,9 @@ time.sleep(60)
 def in_namespaces(wanted):
     """The processes that are in one of these network namespaces."""
     found = set()
-    for path in pathlib.Path('/proc').glob('[0-9]*/task/*/ns/net'):
-        try:
-            if os.readlink(path) in wanted:
-                found.add(path.parts[2])
-        except OSError:
-            pass        # gone meanwhile, or somebody else's
+    for pid in filter(str.isdigit, os.listdir('/proc')):
+        with contextlib.suppress(OSError):      # gone meanwhile, or somebody else's
+            found |= {pid for task in os.listdir(f'/proc/{pid}/task') if os.readlink(f'/proc/{pid}/task/{task}/ns/net') in wanted}
     return found
 
 

@@ -17,6 +17,8 @@ import time
 
 import pytest
 
+from processes import with_word
+
 ERRORS = {
     'EMFILE': 'open openat openat2 socket socketpair open_tree fsopen fsmount signalfd4 landlock_create_ruleset dup dup2 dup3 pipe2',
     'ENOMEM': 'mmap mount_setattr move_mount landlock_add_rule mkdirat mknodat mknod symlinkat pread64',
@@ -158,18 +160,11 @@ def finish(process):
 def still_running(mark):
     """The processes with this word in their command, after a moment for them to end."""
     for _ in range(200):
-        found = [pid for pid in os.listdir('/proc') if pid.isdigit() and str(mark) in text_of(pathlib.Path(f'/proc/{pid}/cmdline'))]
+        found = with_word(mark)
         if not found:
             break
         time.sleep(0.01)
     return found
-
-
-def text_of(path):
-    try:
-        return path.read_bytes().decode(errors='replace')
-    except OSError:
-        return ''
 
 
 def judge(expected, status, out, err, call, action):

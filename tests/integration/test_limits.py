@@ -16,6 +16,8 @@ import time
 
 import pytest
 
+from processes import files_of_all
+
 CONTROLLERS = {'cpu', 'memory', 'pids'}
 ORDINARY_USER = 64124   # nobody's
 FORK = '''
@@ -96,12 +98,7 @@ def cgroups():
 
 
 def janitors():
-    found = []
-    for path in pathlib.Path('/proc').glob('[0-9]*/comm'):
-        with contextlib.suppress(OSError):
-            if path.read_text() in ('rw-janitor\n', 'rw-scout\n'):
-                found.append(int(path.parent.name))
-    return found
+    return [pid for pid, name in files_of_all('comm') if name in (b'rw-janitor\n', b'rw-scout\n')]
 
 
 def soon(condition, seconds=20):

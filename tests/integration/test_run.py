@@ -9,6 +9,8 @@ import time
 
 import pytest
 
+from processes import with_word
+
 LEVELS = ['standard', 'strict', 'maximum']
 SPACES = LEVELS[1:]     # those with namespaces
 only_spaces = pytest.mark.parametrize('level', SPACES, indirect=True)
@@ -269,20 +271,9 @@ def test_an_ignored_signal_stays_ignored(build, home, workspace, level):
     assert process.communicate(timeout=20)[0] == 'alive\n' and process.returncode == 0
 
 
-def processes_with(mark):
-    found = []
-    for path in pathlib.Path('/proc').glob('[0-9]*/cmdline'):
-        try:
-            if mark.encode() in path.read_bytes():
-                found.append(path.parent.name)
-        except OSError:
-            continue
-    return found
-
-
 def gone(mark):
     for _ in range(100):
-        if not processes_with(mark):
+        if not with_word(mark):
             return True
         time.sleep(0.05)
     return False
@@ -291,7 +282,7 @@ def gone(mark):
 def test_a_daemon_ends_with_the_command(inside, level):
     mark = f'86399.{os.getpid()}{LEVELS.index(level)}'
     assert inside(f'(setsid sh -c "sleep {mark} & sleep {mark}" >/dev/null 2>&1 &); sleep 0.2').returncode == 0
-    assert processes_with(mark) == []
+    assert with_word(mark) == []
 
 
 @pytest.mark.parametrize('delay', [0, 0.001, 0.002, 0.005, 0.02, 0.2])

@@ -8,6 +8,8 @@ import time
 
 import pytest
 
+from processes import with_word
+
 LEVEL = 'standard'
 
 
@@ -111,15 +113,7 @@ def test_what_forks_faster_than_it_is_found_ends_too(standard):
              '    if os.fork(): os._exit(0)\n')
     assert standard(f"python3 -c '{chain}' {mark}").returncode == 0
     time.sleep(0.2)
-    found = [path for path in pathlib.Path('/proc').glob('[0-9]*/cmdline') if mark.encode() in read(path)]
-    assert found == []
-
-
-def read(path):
-    try:
-        return path.read_bytes()
-    except OSError:
-        return b''
+    assert with_word(mark) == []
 
 
 def test_a_sibling_of_ringwall_is_not_ended(standard):
@@ -160,12 +154,10 @@ def test_a_killed_keeper_leaves_nothing(build, home, workspace, victim):
     process.wait(timeout=10)
     process.stdout.close()
 
-    def left():
-        return [path for path in pathlib.Path('/proc').glob('[0-9]*/cmdline') if mark.encode() in read(path)]
     deadline = time.monotonic() + 10
-    while (left() or not scratches() <= before) and time.monotonic() < deadline:
+    while (with_word(mark) or not scratches() <= before) and time.monotonic() < deadline:
         time.sleep(0.02)
-    assert left() == [] and scratches() <= before
+    assert with_word(mark) == [] and scratches() <= before
 
 
 def children(pid):
