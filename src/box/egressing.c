@@ -36,25 +36,24 @@ static bool is_printable(const char *text)
 }
 
 /* What the person's environment says of proxies, in either case, as programs read it. */
-static int add_proxies(json_t *order, struct error *e)
+static int write_proxies(int fd, struct error *e)
 {
         static const struct {
-                const char *key, *name, *other_case;
-        } variables[] = {
-                { EGRESS_ORDER_PROXY, "https_proxy", "HTTPS_PROXY" },
-                { EGRESS_ORDER_NO_PROXY, "no_proxy", "NO_PROXY" },
-        };
-        for (size_t i = 0; i < ARRAY_SIZE(variables); i++) {
+                const char *name, *other_case;
+        } variables[] = { { "https_proxy", "HTTPS_PROXY" }, { "no_proxy", "NO_PROXY" } };
+        int r = 0;
+        for (size_t i = 0; r == 0 && i < ARRAY_SIZE(variables); i++) {
                 const char *value = getenv(variables[i].name);
                 if (!value || !*value)
                         value = getenv(variables[i].other_case);
                 if (value && !is_printable(value))
                         return error_set(e, EINVAL, stage, "%s has bytes in it that are no part of a host's name",
                                          variables[i].other_case);
-                if (value)
-                        json_object_set_new(order, variables[i].key, json_string(value));
+                r = fd_write_all(fd, "", 1);
+                if (r == 0 && value)
+                        r = fd_write_all(fd, value, strlen(value));
         }
-        return 0;
+        return r < 0 ? error_errno(e, -r, stage, "cannot write the plan") : 0;
 }
 
 /* Of the plan only what egress needs: it does not get to know files, commands or the rest of the environment. */
@@ -63,18 +62,18 @@ static int write_order(const struct plan *plan, bool proxies, struct error *e)
         struct plan part = { .workspace = "/nowhere", .home = "/nowhere", .hosts = plan->hosts, .private_hosts = plan->private_hosts,
                              .local_ports = plan->local_ports, .published = plan->published };
         memcpy(part.number, plan->number, sizeof part.number);
-        CLEANUP_JSON json_t *json = json_pack("{s:o}", EGRESS_ORDER_PLAN, plan_to_json(&part));
+        CLEANUP_JSON json_t *json = plan_to_json(&part);
         CLEANUP_TEXT struct text out = { 0 };
         CLEANUP_FD int fd = memfd_create("plan", MFD_CLOEXEC);
-        int r = proxies ? add_proxies(json, e) : 0;
-        if (r < 0)
-                return r;
         if (!json || json_write(json, &out, false) < 0)
                 return error_errno(e, ENOMEM, stage, "no memory");
-        r = fd < 0 ? -errno : fd_write_all(fd, out.data, out.length);
-        if (r < 0 || lseek(fd, 0, SEEK_SET) < 0)
-                return error_errno(e, r < 0 ? -r : errno, stage, "cannot write the plan");
-        return TAKE_FD(fd);
+        int r = fd < 0 ? -errno : fd_write_all(fd, out.data, out.length);
+        if (r < 0)
+                return error_errno(e, -r, stage, "cannot write the plan");
+        r = proxies ? write_proxies(fd, e) : 0;
+        if (r == 0 && lseek(fd, 0, SEEK_SET) < 0)
+                r = error_errno(e, errno, stage, "cannot write the plan");
+        return r < 0 ? r : TAKE_FD(fd);
 }
 
 /* The proxies of a box that has no namespace to have entrances in, on their way to who will serve them. */

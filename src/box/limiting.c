@@ -60,7 +60,8 @@ int limits_prepare(struct report *r, struct cgroup *ret, struct error *e)
                 .memory = n[PLAN_MEMORY].number,
                 .cpu = n[PLAN_CPU].number,
                 .processes = n[PLAN_PROCESSES].number,
-                .keepers = n[PLAN_NAMESPACES].number & SPACE_PID ? 1 : 2, /* launch.c: have_a_second() */
+                /* launch.c: have_a_second(), have_a_giver() */
+                .keepers = n[PLAN_NAMESPACES].number & SPACE_PID ? 1 : n[PLAN_ALLOW_NETWORK].number ? 3 : 2,
         };
         struct error why = { 0 };
         *ret = CGROUP_NONE;

@@ -4,18 +4,22 @@
  * How it works: inotify on the directories, because editors put a new file in the place of the old one. Whatever has happened to one of the
  * names, all files are read again and compiled as they were at the start.
  *
- * What an attacker controls: nothing of this, or the box could loosen its own policy. The box may write to none of the files; none is
- * followed that was not there at the start, since what does not exist cannot be protected; and names are spelt without links,
- * so that none of them leads elsewhere later.
+ * What an attacker controls: nothing of this, or the box could loosen its own policy. The box may write to none of the files, by none of
+ * their names: in a writable directory mounts protect them, and where there are none, or where there may be another way to a file, it
+ * is refused. None is followed that was not there at the start, since what does not exist cannot be protected; and names are
+ * spelt without links, so that none of them leads elsewhere later.
  */
 #include "box/live.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/inotify.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "policy/pattern.h"
 
 static const char stage[] = "live policy";
 
@@ -35,11 +39,52 @@ static int watch(const struct live *l, struct arena *a, const char *path, struct
         return 0;
 }
 
-/* A directory of the box's own is another than the one with that name outside. */
-static bool may_write(const struct plan *plan, const char *path)
+/* The directory that a rule begins in: what it names, or what is before the first part of its pattern. */
+static const char *root_of(struct arena *a, const struct rule *rule)
+{
+        size_t length = rule->glob ? strcspn(rule->path, "*?[{") : strlen(rule->path);
+        while (rule->glob && length > 1 && rule->path[length - 1] != '/')
+                length--;
+        return arena_copy(a, rule->path, length > 1 && rule->path[length - 1] == '/' ? length - 1 : length);
+}
+
+/*
+ * Could the box write the file that this writable directory is not, by the rules, the place of? By its own path where no mounts protect
+ * it; by another path where both are of one file system and of different mounts, since one may show what the other has.
+ */
+static bool may_write_in(const struct plan *plan, const char *path, const char *root)
+{
+        struct statx file, directory;
+        const int flags = AT_STATX_DONT_SYNC;
+        if (!(plan->number[PLAN_NAMESPACES].number & SPACE_MOUNT) && path_is_beneath(path, root))
+                return true;
+        if (statx(AT_FDCWD, root, flags, STATX_MNT_ID, &directory) < 0)
+                return false; /* nobody can write what does not exist */
+        if (statx(AT_FDCWD, path, flags, STATX_MNT_ID, &file) < 0 || !(file.stx_mask & directory.stx_mask & STATX_MNT_ID))
+                return true;
+        return file.stx_dev_major == directory.stx_dev_major && file.stx_dev_minor == directory.stx_dev_minor &&
+               file.stx_mnt_id != directory.stx_mnt_id;
+}
+
+static bool may_write(const struct plan *plan, struct arena *a, const char *path)
 {
         const struct rule *rule = NULL;
-        return rules_decide(&plan->rules, path, true, &rule) && rule->kind != RULE_PRIVATE;
+        /* A directory of the box's own is another than the one with that name outside. */
+        if (rules_decide(&plan->rules, path, true, &rule) && rule->kind != RULE_PRIVATE)
+                return true;
+        for (size_t i = 0; i < plan->rules.count; i++) {
+                const char *root = plan->rules.list[i].kind == RULE_WRITE ? root_of(a, &plan->rules.list[i]) : NULL;
+                if (root && may_write_in(plan, path, root))
+                        return true;
+        }
+        return false;
+}
+
+/* By another name it could be written too, wherever that is. */
+static bool has_other_names(const char *path)
+{
+        struct stat st;
+        return stat(path, &st) == 0 && st.st_nlink > 1;
 }
 
 int live_begin(struct live *ret, struct arena *a, const struct load_request *request, const struct plan *plan, struct error *e)
@@ -58,8 +103,11 @@ int live_begin(struct live *ret, struct arena *a, const struct load_request *req
                 const struct load_item *item = &l.request.items[i];
                 if (item->kind >= LOAD_FLAG)
                         continue;
-                if (may_write(plan, item->value))
-                        r = error_set(e, EPERM, stage, "%s lies where the box may write, so it cannot be followed", item->value);
+                if (may_write(plan, a, item->value))
+                        r = error_set(e, EPERM, stage, "%s lies where the box might write it, so it cannot be followed; put it elsewhere",
+                                      item->value);
+                else if (has_other_names(item->value))
+                        r = error_set(e, EPERM, stage, "%s has another name (a hard link), so it cannot be followed", item->value);
                 else
                         r = watch(&l, a, item->value, e);
         }
@@ -99,6 +147,13 @@ int live_read(struct live *l, struct plan **ret, struct text *complaint)
         struct error e = { 0 };
         if (!has_changed(l))
                 return 0;
+        for (size_t i = 0; i < l->request.count; i++) {
+                if (l->request.items[i].kind < LOAD_FLAG && has_other_names(l->request.items[i].value)) {
+                        text_format(complaint, "%s has another name now (a hard link): the hosts stay those that they were",
+                                    l->request.items[i].value);
+                        return -EPERM;
+                }
+        }
         int r = m ? load_plan(&l->request, m, ret, &e) : error_errno(&e, ENOMEM, stage, "no memory");
         if (r == 0)
                 return 1;

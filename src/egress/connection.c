@@ -183,7 +183,10 @@ uint32_t connection_end_refused(struct egress *g)
         for (struct connection *c = g->connections, *next; c; c = next) {
                 next = c->next;
                 bool to_host = c->entrance != EGRESS_LOCAL_PORT && c->entrance != EGRESS_PUBLISHED && *c->host;
-                if (to_host && !hosts_decide(&g->plan->hosts, c->host, c->port, NULL)) {
+                bool allowed = hosts_decide(&g->plan->hosts, c->host, c->port, NULL);
+                bool public = !c->reached || c->upstream || !address_refused(&c->address) ||
+                              hosts_find(&g->plan->private_hosts, c->host, c->port);
+                if (to_host && !(allowed && public)) {
                         break_off(c);
                         count++;
                 }
@@ -427,11 +430,10 @@ static bool take(struct connection *c, size_t bytes)
 }
 
 /* An urgent byte ends every look at what is there, while the kernel says that there is more. Nobody needs one in a head. */
-static bool is_stuck(const struct connection *c, ssize_t seen)
+static bool is_stuck(int fd, ssize_t seen)
 {
         int there = 0;
-        return ioctl(c->client, FIONREAD, &there) == 0 && there > seen &&
-               recv(c->client, shown, sizeof shown, MSG_PEEK | MSG_DONTWAIT) == seen;
+        return ioctl(fd, FIONREAD, &there) == 0 && there > seen && recv(fd, shown, sizeof shown, MSG_PEEK | MSG_DONTWAIT) == seen;
 }
 
 /*
@@ -465,7 +467,7 @@ static bool look(struct connection *c)
                 bool ended = c->seen && (size_t)n == c->seen && has_left(c->client);
                 switch (inspection_look(&c->inspection, shown, (size_t)n, ended, &found)) {
                 case INSPECTION_MORE:
-                        if (is_stuck(c, n)) {
+                        if (is_stuck(c->client, n)) {
                                 break_off(c);
                                 return false;
                         }
@@ -497,19 +499,22 @@ static bool look(struct connection *c)
         return true;
 }
 
-/* An answer decides whether what the program says next is one more request. */
-static void look_at_answer(struct connection *c)
+/* An answer decides what the program may say next. False: it can never be looked at. */
+static bool look_at_answer(struct connection *c)
 {
         static const uint8_t none[] = { 0 };
         ssize_t n = recv(c->server, shown, sizeof shown, MSG_PEEK | MSG_DONTWAIT);
         if (n < 0 && (errno == EAGAIN || errno == EINTR))
-                return;
+                return true;
+        if (n > 0 && is_stuck(c->server, n))
+                return false;
         if (n <= 0 || has_left(c->server))
                 c->waiting = !inspection_answer(&c->inspection, none, sizeof none); /* it will never be whole */
         else
                 c->waiting = !inspection_answer(&c->inspection, shown, (size_t)n);
         const int least = c->waiting ? (int)n + 1 : 1;
         (void)setsockopt(c->server, SOL_SOCKET, SO_RCVLOWAT, &least, sizeof least);
+        return true;
 }
 
 /*
@@ -525,7 +530,7 @@ static bool watch_client(struct connection *c)
                 wake_at(c, (int)n + 1);
         else if (n < 0)
                 wake_at(c, 1);
-        return n < 0 || (n > 0 && (size_t)n < sizeof shown && !has_left(c->client));
+        return n < 0 || (n > 0 && (size_t)n < sizeof shown && !has_left(c->client) && !is_stuck(c->client, n));
 }
 
 static void want(struct event *event, bool wanted)
@@ -540,13 +545,16 @@ static void want(struct event *event, bool wanted)
 static void carry(struct connection *c)
 {
         struct pipes *pipes = &c->egress->pipes;
-        if (c->waiting)
-                look_at_answer(c);
-        bool watching = c->waiting && watch_client(c);
         enum flow_result up, down;
+        bool watching;
+        if (c->waiting && !look_at_answer(c)) {
+                break_off(c);
+                return;
+        }
         do {
                 if (!look(c))
                         return;
+                watching = c->waiting && watch_client(c);
                 up = flow_move(&c->up, pipes);
         } while (up == FLOW_SPENT && !c->looking && !c->waiting);
         down = c->waiting ? FLOW_READ : flow_move(&c->down, pipes); /* an answer is looked at before it passes */
@@ -560,7 +568,7 @@ static void carry(struct connection *c)
         }
         if (up == FLOW_READ)
                 wake_at(c, 1);
-        want(c->client_read, up == FLOW_READ || (up == FLOW_SPENT && (c->looking || (c->waiting && watching))));
+        want(c->client_read, up == FLOW_READ || (up == FLOW_SPENT && (c->looking || watching)));
         want(c->server_write, up == FLOW_WRITE);
         want(c->server_read, down == FLOW_READ);
         want(c->client_write, down == FLOW_WRITE);
@@ -653,8 +661,12 @@ static void ask_http(struct connection *c)
         http_begin_relay(&request);
         int taken = http_take(&request, (const char *)shown, (size_t)n, &used);
         if (taken == 0) {
+                bool ended = c->seen && (size_t)n == c->seen && has_left(c->client);
                 http_done(&request);
-                wait_for_more(c, (size_t)n);
+                if (ended || is_stuck(c->client, n))
+                        break_off(c);
+                else
+                        wait_for_more(c, (size_t)n);
                 return;
         }
         bool known = taken > 0 && !http_host(&request, &to), tunnel = known && http_is_connect(&request);

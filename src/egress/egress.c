@@ -41,29 +41,23 @@ static const char stage[] = "egress";
 enum { PLAN_BYTES = 16 << 20, PLAN_DEPTH = 16, ACCEPT_AT_ONCE = 16 };
 
 /* From the front: what it is to do, and with whom. */
-static int read_order(int fd, json_t **ret, struct plan **ret_plan, struct error *e)
+static int read_order(int fd, struct upstream *ret_upstream, struct plan **ret, struct error *e)
 {
         CLEANUP_FREE char *text = NULL;
+        CLEANUP_JSON json_t *json = NULL;
         size_t length = 0;
         int r = fd_read_open(fd, "the plan", PLAN_BYTES, &text, &length, e);
         if (r < 0)
                 return r;
-        if (json_parse_bounded(text, length, PLAN_BYTES, PLAN_DEPTH, ret, NULL, NULL, NULL) < 0)
+        const size_t plan = strlen(text);
+        const char *proxy = plan < length ? text + plan + 1 : "", *without = proxy + strlen(proxy);
+        without += without < text + length;
+        if (json_parse_bounded(text, plan, PLAN_BYTES, PLAN_DEPTH, &json, NULL, NULL, NULL) < 0)
                 return error_set(e, EINVAL, stage, "the plan is no JSON");
-        return plan_from_json(json_object_get(*ret, EGRESS_ORDER_PLAN), ret_plan, e);
-}
-
-static int take_order(struct egress *g, struct error *e)
-{
-        CLEANUP_JSON json_t *json = NULL;
-        int r = read_order(STDIN_FILENO, &json, &g->plan, e);
-        if (r < 0)
-                return r;
-        const char *proxy = json_string_value(json_object_get(json, EGRESS_ORDER_PROXY));
-        const char *wrong = upstream_read(proxy, json_string_value(json_object_get(json, EGRESS_ORDER_NO_PROXY)), &g->upstream);
+        const char *wrong = upstream_read(proxy, without, ret_upstream);
         if (wrong)
                 return error_set(e, EINVAL, stage, "the proxy in HTTPS_PROXY cannot be used: %s", wrong);
-        return 0;
+        return plan_from_json(json, ret, e);
 }
 
 /* No file, no program, no privilege; the machine's network, but nobody's sockets by name. */
@@ -216,11 +210,11 @@ static int take_entrances(struct egress *g, struct error *e)
 /* The old plan goes: what is told of its rules, is told by their number and its generation. */
 static void change_hosts(struct egress *g, const struct egress_change *change, int fd)
 {
-        CLEANUP_JSON json_t *json = NULL;
         CLEANUP_PLAN struct plan *plan = NULL;
+        struct upstream none = { 0 };
         struct error e = { 0 };
         struct egress_event event = { .kind = EGRESS_CHANGED, .rule = -1 };
-        if (read_order(fd, &json, &plan, &e) < 0)
+        if (read_order(fd, &none, &plan, &e) < 0)
                 return; /* nothing has changed, and nobody is told that it has */
         struct plan *old = g->plan;
         g->plan = plan;
@@ -298,7 +292,7 @@ static struct event_base *make_base(void)
 /* Everything that needs a file, and then never again one. */
 static int prepare(struct egress *g, struct error *e)
 {
-        int r = take_order(g, e);
+        int r = read_order(STDIN_FILENO, &g->upstream, &g->plan, e);
         if (r < 0 || !g->plan)
                 return r;
         g->connections_most = raise_descriptors();

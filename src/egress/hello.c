@@ -29,7 +29,6 @@ enum {
         RECORD_FIRST_TYPE = 20, /* change of cipher, alert, handshake, data, heartbeat */
         RECORD_LAST_TYPE = 24,
         MESSAGE_HEAD = 4,
-        MESSAGE_CLIENT_HELLO = 1,
         VERSION_MAJOR = 3,
         TLS10 = 0x0301,
         TLS12 = 0x0303, /* later versions say this too, and their own in an extension */
@@ -51,7 +50,7 @@ static unsigned u16(const uint8_t *bytes)
 /* A ClientHello in the envelope of SSL 2, as clients sent it long ago to servers of either kind. */
 static enum hello_state inspect_ssl2(const uint8_t *bytes, size_t length)
 {
-        if (length > 2 && bytes[2] != MESSAGE_CLIENT_HELLO)
+        if (length > 2 && bytes[2] != HELLO_MESSAGE)
                 return HELLO_NOT_TLS;
         if (length > 3 && bytes[3] != VERSION_MAJOR && bytes[3] != 0)
                 return HELLO_NOT_TLS;
@@ -114,7 +113,7 @@ static enum hello_state find_end(const uint8_t *bytes, size_t length, size_t *re
                 held += size;
                 collect_head(&head, bytes + at, there < size ? there : size);
                 size_t message = message_size(&head);
-                if ((head.count && head.bytes[0] != MESSAGE_CLIENT_HELLO) || message > HELLO_MESSAGE_MOST ||
+                if ((head.count && head.bytes[0] != HELLO_MESSAGE) || message > HELLO_MESSAGE_MOST ||
                     (message && held > message))
                         return HELLO_BAD;
                 if (there < size)
@@ -292,7 +291,7 @@ enum hello_state hello_inspect(const uint8_t *bytes, size_t length, struct hello
         return HELLO_WHOLE;
 }
 
-int hello_is_asked_again(const uint8_t *bytes, size_t length)
+int hello_may_be_asked_again(const uint8_t *bytes, size_t length)
 {
         enum { SERVER_HELLO = 2, RANDOM_AT = TLS_RECORD_HEADER + 4 + 2 };
         /* SHA-256 of "HelloRetryRequest", which no other answer has for its random bytes. */
@@ -301,11 +300,11 @@ int hello_is_asked_again(const uint8_t *bytes, size_t length)
                 0xc2, 0xa2, 0x11, 0x16, 0x7a, 0xbb, 0x8c, 0x5e, 0x07, 0x9e, 0x09, 0xe2, 0xc8, 0xa8, 0x33, 0x9c,
         };
         if (length > 0 && bytes[0] != HELLO_FIRST_BYTE)
-                return 0;
+                return 1;
         if (length > TLS_RECORD_HEADER && bytes[TLS_RECORD_HEADER] != SERVER_HELLO)
-                return 0;
+                return 1;
         if (length >= TLS_RECORD_HEADER && tls_record_size(bytes) < RANDOM_AT + RANDOM_SIZE)
-                return 0;
+                return 1;
         if (length < RANDOM_AT + RANDOM_SIZE)
                 return -EAGAIN;
         return memcmp(bytes + RANDOM_AT, again, RANDOM_SIZE) == 0;

@@ -13,6 +13,7 @@
 
 enum {
         HELLO_FIRST_BYTE = 0x16, /* a record of the handshake */
+        HELLO_MESSAGE = 1,       /* the first byte of a message in it */
         HELLO_MESSAGE_MOST = 64 << 10, /* bytes of a ClientHello; those of today have 200 to 2000 */
         HELLO_RECORDS_MOST = 64,       /* records that it may be spread over */
         HELLO_EXTENSIONS_MOST = 64,    /* extensions in it */
@@ -49,10 +50,10 @@ static inline size_t tls_record_size(const uint8_t *bytes)
 }
 
 /*
- * The beginning of a server's answer to a ClientHello: does it ask for another one (RFC 8446, 4.1.4)? 1, 0, or -EAGAIN when more
- * has to come. Servers send what decides it in one record.
+ * The beginning of a server's answer to a ClientHello: may it ask for another one (RFC 8446, 4.1.4)? 0 for a ServerHello that does
+ * not; 1 for one that does, and for all that is no ServerHello in one piece; -EAGAIN when more has to come.
  */
-int hello_is_asked_again(const uint8_t *bytes, size_t length);
+int hello_may_be_asked_again(const uint8_t *bytes, size_t length);
 
 /*
  * Looks at the first bytes of a connection, all of them so far and at least one. With more bytes of the same

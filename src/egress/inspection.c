@@ -73,15 +73,21 @@ static enum inspection_result look_at_hello(struct inspection *i, const uint8_t 
         return i->state == INSPECT_NOTHING ? INSPECTION_ALL : INSPECTION_PASS;
 }
 
-/* The server has asked for it. Data that was sent early, and what old machines on the way need to see, may come before. */
+/*
+ * The server may have asked for it. Data that was sent early, and what old machines on the way need to see, may come before. Another
+ * message of the handshake means that it has not.
+ */
 static enum inspection_result look_at_second_hello(struct inspection *i, const uint8_t *bytes, size_t length, struct inspected *ret)
 {
-        if (bytes[0] == HELLO_FIRST_BYTE)
-                return look_at_hello(i, bytes, length, ret);
-        if (length < TLS_RECORD_HEADER)
+        if (length <= TLS_RECORD_HEADER)
                 return INSPECTION_MORE;
         ret->bytes = tls_record_size(bytes);
-        return INSPECTION_PASS;
+        if (bytes[0] != HELLO_FIRST_BYTE)
+                return INSPECTION_PASS;
+        if (ret->bytes == TLS_RECORD_HEADER || bytes[TLS_RECORD_HEADER] == HELLO_MESSAGE)
+                return look_at_hello(i, bytes, length, ret);
+        i->state = INSPECT_NOTHING;
+        return INSPECTION_ALL;
 }
 
 /* --- HTTP --- */
@@ -266,7 +272,7 @@ bool inspection_answer(struct inspection *i, const uint8_t *bytes, size_t length
 {
         enum { SWITCHING = 101 };
         if (i->state == INSPECT_SERVER_HELLO) {
-                int again = hello_is_asked_again(bytes, length);
+                int again = hello_may_be_asked_again(bytes, length);
                 if (again >= 0)
                         i->state = again ? INSPECT_SECOND_HELLO : INSPECT_NOTHING;
                 return again >= 0;

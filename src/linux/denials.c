@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 
 #include "base/fd.h"
@@ -20,6 +21,16 @@
 #include "linux/socket_giver.h"
 
 enum { ANSWERS_AT_ONCE = 64 };
+
+int denials_begin(struct denials *ret, unsigned rights, bool shared)
+{
+        static struct denials_told own;
+        void *told = shared ? mmap(NULL, sizeof own, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0) : &own;
+        if (told == MAP_FAILED)
+                return -errno;
+        *ret = (struct denials){ .listener = -1, .rights = rights, .told = told };
+        return 0;
+}
 
 int denials_let_pass(const struct denials *d)
 {
@@ -30,7 +41,7 @@ int denials_let_pass(const struct denials *d)
         return ioctl(d->listener, SECCOMP_IOCTL_NOTIF_SEND, &response) < 0 ? -errno : 0;
 }
 
-static void count(struct denials *d, const struct seccomp_data *data)
+static void count(struct denials_told *d, const struct seccomp_data *data)
 {
         bool socket = data->nr == SYS_socket || data->nr == SYS_socketpair;
         struct denial new = { .number = data->nr, .family = socket ? (uint32_t)data->args[0] : 0, .count = 1 };
@@ -62,7 +73,7 @@ void denials_answer(struct denials *d)
                 }
                 int answer = filter_answer(d->rights, &request.data);
                 if (answer)
-                        count(d, &request.data);
+                        count(d->told, &request.data);
                 else if ((answer = socket_give(d->listener, &request)) == 0)
                         continue;
                 struct seccomp_notif_resp response = { .id = request.id, .error = -answer };

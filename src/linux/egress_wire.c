@@ -57,8 +57,9 @@ void egress_add_allowance(const struct egress_event *event, const char *before, 
 
 void egress_add_reason(const struct egress_event *event, struct text *out)
 {
-        text_add(out, *event->host ? event->host : event->address);
-        if (event->port)
+        bool known = *event->host || *event->address;
+        text_add(out, *event->host ? event->host : known ? event->address : "what the box's proxy was asked for");
+        if (event->port && known)
                 text_format(out, " port %u", event->port);
         text_format(out, ", %s", egress_reasons[event->reason].why);
         if (*event->other)

@@ -15,12 +15,13 @@
 #include "base/text.h"
 #include "policy/caps.h"
 
-/* The program's descriptors. Its standard input is JSON: the plan, and what the person's environment says of proxies. */
+/*
+ * The program's descriptors. Its standard input is an order: the plan as JSON, and behind it what HTTPS_PROXY and NO_PROXY of the
+ * person's environment say, each with a NUL before it. They may have a password in them, so nobody makes a copy in memory that
+ * is a box's later.
+ */
 enum { EGRESS_TO_FRONT = 3, EGRESS_TO_KEEPER = 4, EGRESS_FDS };
 
-#define EGRESS_ORDER_PLAN "plan"
-#define EGRESS_ORDER_PROXY "proxy"
-#define EGRESS_ORDER_NO_PROXY "no_proxy"
 
 /* --- the keeper's part --- */
 

@@ -49,6 +49,7 @@
 #include "linux/cgroup.h"
 #include "linux/confine.h"
 #include "linux/detach.h"
+#include "linux/filter_install.h"
 #include "linux/hold.h"
 #include "linux/scratch.h"
 #include "wire/wire.h"
@@ -255,6 +256,27 @@ static int have_a_second(const struct care *c)
         _exit(EXIT_RINGWALL);
 }
 
+/*
+ * Giving a socket to a program waits until that has run, and the box can see to it that this takes long. So a process of its own does
+ * it: the keeper must hear of the front, of time and of the end. Without it nobody gets a socket.
+ */
+static void have_a_giver(struct care *c)
+{
+        struct denials denials = c->denials;
+        pid_t pid = denials.rights & FILTER_GIVEN && denials.listener >= 0 ? fork() : -1;
+        if (pid == 0) {
+                detach("rw-giver", denials.listener, -1);
+                (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+                for (denials.listener = 0; denials.listener >= 0; denials_answer(&denials)) {
+                        struct pollfd waiting = { .fd = denials.listener, .events = POLLIN };
+                        (void)poll(&waiting, 1, -1);
+                }
+                _exit(0);
+        }
+        if (denials.rights & FILTER_GIVEN)
+                fd_close(&c->denials.listener);
+}
+
 /* Waits until the command runs, or tells why it does not. The pipe ends with exec. */
 static int await_start(int from_command, struct care *care)
 {
@@ -290,8 +312,9 @@ static int await_start(int from_command, struct care *care)
 
 static void tell_denials(const struct care *c)
 {
-        for (size_t i = 0; i < c->denials.count; i++) {
-                struct box_message m = { .kind = BOX_DENIED, .denial = c->denials.list[i] };
+        const struct denials_told *told = c->denials.told;
+        for (size_t i = 0; i < told->count && i < DENIALS_MAX; i++) {
+                struct box_message m = { .kind = BOX_DENIED, .denial = told->list[i] };
                 (void)wire_send(c->site.control, &m, sizeof m, -1);
         }
 }
@@ -421,16 +444,19 @@ static void tie_to_front(const struct care *c)
 static _Noreturn void keep(struct site site)
 {
         struct error e = { 0 };
-        struct care care = { .site = site, .command = -1, .children = -1, .denials.listener = -1 };
+        struct care care = { .site = site, .command = -1, .children = -1 };
+        unsigned rights = filter_rights(site.plan);
+        int prepared = denials_begin(&care.denials, rights, rights & FILTER_GIVEN);
         tie_to_front(&care);
         for (size_t i = 0; i < hold_count; i++)
                 if (holds[i]->prepare && holds[i]->prepare(&care.site, &e) < 0)
                         give_up(&care, &e);
         if (watch_children(&care, &e) < 0)
                 give_up(&care, &e);
-        int second = have_a_second(&care);
-        if (second < 0) {
-                error_errno(&e, -second, "start", "cannot fork");
+        if (prepared == 0)
+                prepared = have_a_second(&care);
+        if (prepared < 0) {
+                error_errno(&e, -prepared, "start", "cannot prepare for the command");
                 give_up(&care, &e);
         }
         int pair[2];
@@ -445,10 +471,11 @@ static _Noreturn void keep(struct site site)
         }
         fd_close(&pair[1]);
         fd_close(&care.site.rules.fd);
-        care.denials.rights = filter_rights(site.plan);
         int started = await_start(pair[0], &care);
-        if (started == 0)
+        if (started == 0) {
+                have_a_giver(&care);
                 let_go_of_others(&care);
+        }
         _exit(started < 0 ? EXIT_RINGWALL : look_after(&care));
 }
 

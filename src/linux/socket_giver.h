@@ -8,7 +8,7 @@
 #include <linux/seccomp.h>
 
 /*
- * Answers a socket() that the filter gave to decide (filter_is_given), with a socket of our own making. Runs in the keeper. Returns 0,
+ * Answers a socket() that the filter gave to decide (filter_is_given), with a socket of our own making. Runs in a child of the keeper. Returns 0,
  * or the errno that the caller is still to be told; ENOENT: the caller is gone.
  */
 int socket_give(int listener, const struct seccomp_notif *request);

@@ -84,9 +84,15 @@ static bool add_body(const struct web_response *r, const struct text *decoded, e
         return page.cut;
 }
 
-/* The server's own words are for the agent to read, but they are no success. */
+/* The server's own words are for the agent to read, but they are no success. Where a proxy is asked, egress answers in its place. */
 static void add_failure(const struct web_response *r, const struct text *decoded, struct tool_answer *answer)
 {
+        static const char refused[] = "ringwall: refused: ";
+        if (decoded->length && text_starts(decoded->data, refused)) {
+                tool_fail(answer, "%.500s was not fetched: %.*s", r->url, (int)strcspn(decoded->data + strlen(refused), "\r\n"),
+                          decoded->data + strlen(refused));
+                return;
+        }
         tool_fail(answer, "%.500s: the server answered with status %d", r->url, r->status);
         if (!decoded->length || is_binary(decoded))
                 return;

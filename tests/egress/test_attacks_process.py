@@ -4,12 +4,14 @@ import contextlib
 import os
 import pathlib
 import signal
+import socket
 import subprocess
 import time
 
 import pytest
 
 from internet import GOOD, OTHER
+from test_attacks_protocols import hello
 
 PYTHON = '/usr/bin/python3', '-IS'
 TICKS = os.sysconf('SC_CLK_TCK')
@@ -119,17 +121,34 @@ def test_descriptors_that_run_out_do_not_make_it_run_in_circles(start, programs,
     ('echo.good.example', 7, ['send 0161', 'wait', 'urgent 62', 'send 63', *['pause'] * 30]),
     ('echo.good.example', 7, ['send 0161', 'wait', 'urgent 6263', *['pause'] * 30]),
     (GOOD, 80, ['send ' + b'GET / HT'.hex(), 'urgent ' + b'T'.hex(), 'send ' + b'P/1.1'.hex(), *['pause'] * 30]),
-], ids=['stream', 'stream-last', 'head'])
+    ('127.0.0.1', 3128, ['send ' + b'GET '.hex(), 'urgent ' + b'h'.hex(), 'send ' + b'ttp'.hex(), *['pause'] * 30]),
+    ('127.0.0.1', 3128, ['send ' + b'GET '.hex(), 'end', *['pause'] * 30]),
+], ids=['stream', 'stream-last', 'head', 'proxy', 'proxy-and-the-end'])
 def test_urgent_byte_does_not_make_it_run_in_circles(start, programs, internet, name, port, lines, workspace):
     """splice() does not pass an urgent byte, and a peek stops at it, while poll() says that there is something."""
     (workspace / 'lines').write_text(''.join(f'{line}\n' for line in lines))
     box = start('sh', '-c', f'exec {" ".join(PYTHON)} {programs}/say.py {name} {port} <lines',
-                domains=[f'{name}:{port}'])
+                domains=[GOOD if port == 3128 else f'{name}:{port}'])
     assert busy_seconds(box, 1.2) < 0.3
     code, said, _ = box.end()
     assert code == 0
     if port == 7:
         assert said.startswith('\1ab')      # it came, in its place
+
+
+def test_urgent_byte_of_a_server_does_not_make_it_run_in_circles(start, programs, internet, workspace):
+    """In an answer that is looked at before it passes."""
+    def answer(connection, _):
+        connection.recv(65536)
+        connection.sendall(b'\x16\3')
+        connection.send(b'\3', socket.MSG_OOB)
+        connection.sendall(b'\0')
+        time.sleep(3)
+    internet.make_place('odd.good.example', (443, answer))
+    (workspace / 'lines').write_text(f'send {hello("odd.good.example").hex()}\n' + 'pause\n' * 30)
+    box = start('sh', '-c', f'exec {" ".join(PYTHON)} {programs}/say.py odd.good.example 443 <lines', domains=['odd.good.example'])
+    assert busy_seconds(box, 1.2) < 0.3
+    box.end()
 
 
 def test_slow_clients_do_not_keep_another_waiting(start, programs, internet):

@@ -183,10 +183,14 @@ SECOND = {
 }
 
 
-def ask_again(connection, visit):
+ASKED = {'whole': records(RETRY, 16384), 'two-records': records(RETRY, 30),
+         'behind-an-alert': b'\x15\3\3\0\2\1\x70' + records(RETRY, 16384)}
+
+
+def ask_again(connection, visit, answer=ASKED['whole']):
     """Reads a ClientHello, asks for another one, and listens."""
     visit.received = bytearray(connection.recv(65536))
-    connection.sendall(records(RETRY, 16384))
+    connection.sendall(answer)
     for _ in servers.receive(connection, visit):
         pass
 
@@ -201,6 +205,18 @@ def test_second_hello_that_does_not_name_the_host(say, internet, title):
         visit, = internet.visits_to('again.good.example')
         hellos = visit.received.count(b'\x16\3\1')      # records of the handshake
         assert hellos > 1 if domains is None else hellos == 1, result.said
+        internet.visits.clear()
+
+
+@pytest.mark.parametrize('answer', ASKED.values(), ids=ASKED.keys())
+def test_second_hello_is_seen_however_it_is_asked_for(say, internet, answer):
+    internet.make_place('again.good.example', (443, lambda connection, visit: ask_again(connection, visit, answer)))
+    internet.names.zone[SITE] = internet.names.zone['again.good.example']
+    for domains in (None, [SITE]):
+        say(SITE, 443, SECOND['at-once'], domains)
+        internet.settle()
+        visit, = internet.visits_to('again.good.example')
+        assert (GOAL.encode() in visit.received) == (domains is None)
         internet.visits.clear()
 
 
@@ -230,8 +246,9 @@ def test_client_that_goes_before_the_answer(boxed, internet, programs):
             pass
         ended.append(visit.ended)
     internet.make_place('silent.good.example', (443, listen))
-    result = boxed('sh', '-c', 'curl -sS -m 0.5 https://silent.good.example/; sleep 1.5', domains=['silent.good.example'])
-    assert 'timed out' in result.stderr and ended == ['closed'], result.said
+    result = boxed('sh', '-c', 'for i in 1 2 3; do curl -sS -m 0.5 https://silent.good.example/; done; sleep 1.5; touch over',
+                   domains=['silent.good.example'])
+    assert 'timed out' in result.stderr and ended == ['closed'] * 3, result.said
 
 
 FIRST = f'GET /first HTTP/1.1\r\n{OWN}\r\n'.encode()

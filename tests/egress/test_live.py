@@ -177,6 +177,53 @@ def test_a_policy_in_a_writable_place_cannot_be_written(outside, build, tmp_path
     assert result.returncode != 0 and 'live: new}' in policy.read_text() and 'example.com' not in policy.read_text()
 
 
+def refused(outside, build, policy, *flags):
+    result = outside(build / 'ringwall', 'run', '-p', policy, *flags, '--', 'echo', 'ran')
+    return result.returncode == 125 and result.stdout == '' and str(policy) in result.stderr and 'cannot be followed' in result.stderr
+
+
+def test_where_nothing_protects_it_it_is_refused(outside, build, workspace):
+    """At level standard there are no mounts that could."""
+    policy = workspace / 'p.yaml'
+    policy.write_text('network: {live: new}\n')
+    assert refused(outside, build, policy, '--level=standard')
+
+
+def test_a_policy_with_a_second_name_is_refused(outside, build, workspace, tmp_path):
+    policy = tmp_path / 'p.yaml'
+    policy.write_text('network: {live: new}\n')
+    os.link(policy, workspace / 'other')
+    assert refused(outside, build, policy)
+    (workspace / 'other').unlink()
+    assert outside(build / 'ringwall', 'run', '-p', policy, '--', 'true').returncode == 0
+
+
+def test_a_policy_that_gets_a_second_name_is_followed_no_more(live, workspace):
+    box = live(hosts=[f'{ECHO}:7'])
+    assert box.ask(ECHO, 7) == 'word'
+    os.link(box.policy, workspace / 'other')
+    box.policy.write_text('network: {live: new}\n')
+    until = time.monotonic() + 10
+    while 'has another name now' not in box.said.read_text() and time.monotonic() < until:
+        time.sleep(0.01)
+    assert box.ask(ECHO, 7) == 'word' and box.changes() == []
+    status, said = box.end()
+    assert status == 0 and 'has another name now' in said
+
+
+def test_a_policy_behind_another_mount_is_refused(outside, build, workspace, tmp_path):
+    """By that mount the box's own directory is reached: it is the same file."""
+    (workspace / 'deep').mkdir()
+    (workspace / 'deep/p.yaml').write_text('network: {live: new}\n')
+    elsewhere = tmp_path / 'elsewhere'
+    elsewhere.mkdir()
+    subprocess.run(['mount', '--bind', workspace / 'deep', elsewhere], check=True)
+    try:
+        assert refused(outside, build, elsewhere / 'p.yaml')
+    finally:
+        subprocess.run(['umount', elsewhere], check=True)
+
+
 @pytest.mark.parametrize('attempt', [
     '{write}p.yaml', 'rm p.yaml; {write}p.yaml', '{write}x; mv x p.yaml', '{write}x; ln -f x p.yaml', 'mv ../work ../other',
     'mkdir y; {write}y/p.yaml; mv p.yaml y; mv y/p.yaml .', '{write}link/p.yaml', 'ln -sfn /tmp link; {write}link/p.yaml'])

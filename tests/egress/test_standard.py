@@ -180,6 +180,35 @@ def test_a_storm_of_sockets(start, programs):
     assert time.monotonic() - begin < 5
 
 
+IDLE = '''
+import os, socket, sys, time
+os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+for _ in range(64):
+    if not os.fork():
+        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
+        while True:
+            socket.socket().close()
+time.sleep(0.3)
+for _ in range(6):
+    if not os.fork():
+        while True:
+            pass
+print("going", flush=True)
+time.sleep(60)
+'''
+
+
+@pytest.mark.parametrize('number', [signal.SIGTERM, signal.SIGKILL])
+def test_callers_that_hardly_run_do_not_hold_the_keeper_up(start, number):
+    """A socket is given when its caller has run, and these do not for long: so the keeper leaves that to another."""
+    box = start('/usr/bin/python3', '-c', IDLE)
+    assert box.first == 'going\n'
+    begin = time.monotonic()
+    box.process.send_signal(number)
+    box.process.communicate(timeout=20)     # when nobody has its output open any more
+    assert time.monotonic() - begin < 10
+
+
 # Proxies that want a token.
 
 def ask_http(where, token, path, method='GET'):

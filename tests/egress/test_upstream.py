@@ -7,6 +7,7 @@ import threading
 import pytest
 
 from internet import GOOD, HOLE, OTHER
+from mcp_client import Client, Stdio, family
 from names import Reply
 
 LEVELS = ('strict', 'maximum')
@@ -183,3 +184,33 @@ def test_silence_of_the_hole(boxed):
     """A proxy where packets vanish: the program's own patience ends it."""
     result = boxed('curl', '-sS', '-m', '2', f'https://{GOOD}/', domains=[GOOD], outer={'HTTPS_PROXY': f'http://{HOLE[0]}:3128'})
     assert result.returncode == 28 and result.seconds < 6, result.said
+
+
+def memory_has(pid, words):
+    """Whether a process has these words anywhere in what it can write."""
+    with open(f'/proc/{pid}/maps', encoding='utf-8') as maps, open(f'/proc/{pid}/mem', 'rb') as memory:
+        for line in maps:
+            begin, end = (int(word, 16) for word in line.split()[0].split('-'))
+            if line.split()[1].startswith('rw'):
+                memory.seek(begin)
+                if words in memory.read(end - begin):
+                    return True
+    return False
+
+
+def test_no_process_in_the_box_has_the_password(internet, proxy, build, home, workspace, is_root):
+    """The process of the tools is a copy of one that had it in its environment."""
+    if not is_root:
+        pytest.skip('nobody else may look into it')
+    client = Client(Stdio([build / 'ringwall', 'mcp', '--allow-domain', GOOD], cwd=workspace, env={
+        'HOME': str(home), 'PATH': '/usr/bin:/bin', 'HTTPS_PROXY': f'http://me:pass-4711-word@{proxy.address}:3128'}))
+    assert not client('Bash', command='true', description='so that there is a box')['isError']
+    inside = {}
+    for pid in family(client.transport.process.pid):
+        with open(f'/proc/{pid}/status', encoding='utf-8') as status:
+            fields = dict(line.split(':\t', 1) for line in status if ':\t' in line)
+        inside[pid] = len(fields['NSpid'].split()) > 1 and fields['NSpid'].split()[-1] != '1', fields['Name'].strip()
+    have = {pid for pid in inside if memory_has(pid, b'pass-4711-word')}
+    assert [pid for pid, (boxed, name) in inside.items() if name == 'ringwall-egress' and pid in have]      # one may, and must
+    assert [pid for pid, (boxed, _) in inside.items() if boxed] and not [pid for pid, (boxed, _) in inside.items() if boxed and pid in have]
+    assert client.transport.close() == 0

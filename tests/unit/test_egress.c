@@ -401,6 +401,7 @@ static void test_a_second_hello_is_looked_at_if_the_server_asks(void **state)
                 0xb8, 0x91, 0xc2, 0xa2, 0x11, 0x16, 0x7a, 0xbb, 0x8c, 0x5e, 0x07, 0x9e, 0x09, 0xe2, 0xc8, 0xa8, 0x33, 0x9c,
         };
         static const uint8_t other[sizeof again] = { 0x16, 3, 3, 0, 56, 2, 0, 0, 52, 3, 3, 1 }, alert[] = { 0x15, 3, 3, 0, 2, 2, 49 };
+        static const uint8_t cut[] = { 0x16, 3, 3, 0, 6, 2, 0, 0, 52, 3, 3 };
         static const uint8_t early[] = { 0x17, 3, 3, 1, 0, 1, 2, 3 };
         static const struct {
                 const uint8_t *answer;
@@ -413,7 +414,9 @@ static void test_a_second_hello_is_looked_at_if_the_server_asks(void **state)
                 { again, sizeof again, "evil.org", INSPECTION_REFUSE, REASON_OTHER_SNI },
                 { again, sizeof again, NULL, INSPECTION_REFUSE, REASON_NO_SNI },
                 { other, sizeof other, "evil.org", INSPECTION_ALL, REASON_NONE }, /* no server would read it */
-                { alert, sizeof alert, "evil.org", INSPECTION_ALL, REASON_NONE },
+                { alert, sizeof alert, "evil.org", INSPECTION_REFUSE, REASON_OTHER_SNI }, /* more may follow it */
+                { alert, sizeof alert, "example.com", INSPECTION_ALL, REASON_NONE },
+                { cut, sizeof cut, "evil.org", INSPECTION_REFUSE, REASON_OTHER_SNI },
         };
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
                 uint8_t bytes[512];
@@ -424,12 +427,12 @@ static void test_a_second_hello_is_looked_at_if_the_server_asks(void **state)
                 assert_int_equal(inspection_look(&x, bytes, length, false, &found), INSPECTION_PASS);
                 assert_int_equal(found.bytes, length);
                 assert_true(inspection_awaits_answer(&x));
-                for (size_t cut = 1; cut < rows[i].length && rows[i].answer != alert; cut++)
-                        assert_false(inspection_answer(&x, rows[i].answer, cut));
+                for (size_t n = 1; n < rows[i].length && rows[i].length == sizeof again; n++)
+                        assert_false(inspection_answer(&x, rows[i].answer, n));
                 assert_true(inspection_answer(&x, rows[i].answer, rows[i].length));
                 assert_false(inspection_awaits_answer(&x));
                 if (rows[i].answer == again) {
-                        assert_int_equal(inspection_look(&x, early, 4, false, &found), INSPECTION_MORE);
+                        assert_int_equal(inspection_look(&x, early, 5, false, &found), INSPECTION_MORE);
                         assert_int_equal(inspection_look(&x, early, sizeof early, false, &found), INSPECTION_PASS);
                         assert_int_equal(found.bytes, 5 + 256);
                 }
