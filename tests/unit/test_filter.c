@@ -480,7 +480,9 @@ enum { NOBODY = 65534, EXIT_DIFFERENT = 1, EXIT_UNPREPARED = 2 };
 /* What the keeper of a box does, until its neighbour, with which it shares descriptors, is gone. */
 static _Noreturn void answer_denials(unsigned rights, int from_neighbour)
 {
-        struct denials d = { .rights = rights };
+        struct denials d;
+        if (denials_begin(&d, rights, false) < 0)
+                _exit(EXIT_UNPREPARED);
         if (read(from_neighbour, &d.listener, sizeof d.listener) != sizeof d.listener)
                 _exit(EXIT_UNPREPARED);
         struct pollfd waiting = { .fd = d.listener, .events = POLLIN };
