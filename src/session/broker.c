@@ -215,7 +215,7 @@ static int wait_for_something(struct brokering *x, struct error *e)
                 { .fd = x->socket, .events = POLLIN },
                 { .fd = cell_fd(&x->server), .events = POLLIN },
                 { .fd = x->signals, .events = POLLIN },
-                { .fd = x->b->live->changes, .events = POLLIN },
+                { .fd = x->b->live ? x->b->live->changes : -1, .events = POLLIN },
         };
         struct cell *whose[ARRAY_SIZE(fds)];
         size_t count = OWN; /* only of those that there are: poll takes no more than descriptors can be open */

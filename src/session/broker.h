@@ -26,7 +26,7 @@ struct broker {
         const int *listeners;    /* sockets that the server accepts on */
         size_t listener_count;
         void (*tell)(const char *sentence); /* to the person who started it */
-        struct live *live;       /* files whose hosts hold for the tools' boxes as they change */
+        struct live *live;       /* files whose hosts hold for the tools' boxes as they change; NULL: none */
 };
 
 /*
