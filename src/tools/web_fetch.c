@@ -87,10 +87,11 @@ static bool add_body(const struct web_response *r, const struct text *decoded, e
 /* The server's own words are for the agent to read, but they are no success. Where a proxy is asked, egress answers in its place. */
 static void add_failure(const struct web_response *r, const struct text *decoded, struct tool_answer *answer)
 {
-        static const char refused[] = "ringwall: refused: ";
-        if (decoded->length && text_starts(decoded->data, refused)) {
-                tool_fail(answer, "%.500s was not fetched: %.*s", r->url, (int)strcspn(decoded->data + strlen(refused), "\r\n"),
-                          decoded->data + strlen(refused));
+        static const char ours[] = "ringwall: ", refused[] = "refused: ";
+        if (decoded->length && text_starts(decoded->data, ours)) {
+                const char *why = decoded->data + strlen(ours);
+                why += text_starts(why, refused) ? strlen(refused) : 0;
+                tool_fail(answer, "%.500s was not fetched: %.*s", r->url, (int)strcspn(why, "\r\n"), why);
                 return;
         }
         tool_fail(answer, "%.500s: the server answered with status %d", r->url, r->status);

@@ -259,17 +259,16 @@ LIE = 'private10.lies.example'
 LEADS = f'port {{}}, it leads into a network that is not public; to allow it: --allow-private {LIE}'
 
 
-@pytest.mark.parametrize('url, status, text', [
-    (f'http://{LIE}/', 403, f'ringwall: refused: {LIE} {LEADS.format(80)}\n'),
-    (f'https://{LIE}/', 0, f'{LIE} {LEADS.format(443)}'),
-    ('http://missing.good.example/', 502, 'ringwall: cannot reach missing.good.example port 80, there is no such name\n'),
-    ('https://missing.good.example/', 0, 'cannot reach missing.good.example port 443, there is no such name'),
-    (f'https://{GOOD}:444/', 0, f'{GOOD} port 444, it is allowed on other ports; to allow it: --allow-domain {GOOD}:444'),
+@pytest.mark.parametrize('url, text', [
+    (f'http://{LIE}/', f'{LIE} {LEADS.format(80)}'),
+    (f'https://{LIE}/', f'{LIE} {LEADS.format(443)}'),
+    ('http://missing.good.example/', 'cannot reach missing.good.example port 80, there is no such name'),
+    ('https://missing.good.example/', 'cannot reach missing.good.example port 443, there is no such name'),
+    (f'https://{GOOD}:444/', f'{GOOD} port 444, it is allowed on other ports; to allow it: --allow-domain {GOOD}:444'),
 ])
-def test_egress_says_why_it_refuses(connect, internet, url, status, text):
+def test_egress_says_why_it_refuses(connect, internet, url, text):
     client = connect(domains=[LIE, 'missing.good.example', GOOD])
-    expected = f'{url}: the server answered with status {status}\n\n{text}' if status else f'{url} was not fetched: {text}'
-    assert refusal(client, url).strip('\n') == expected.strip('\n')
+    assert refusal(client, url) == f'{url} was not fetched: {text}'
     assert internet.visits == []
 
 
