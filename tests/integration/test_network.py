@@ -11,6 +11,8 @@ import time
 
 import pytest
 
+from processes import files_of_all
+
 LEVELS = pytest.mark.parametrize('level', ['strict', 'maximum'])
 
 
@@ -58,8 +60,8 @@ def python(ringwall):
 
 
 def egress_of(pid):
-    children = pathlib.Path(f'/proc/{pid}/task/{pid}/children').read_text().split()
-    return [int(child) for child in children if pathlib.Path(f'/proc/{child}/comm').read_text() == 'ringwall-egress\n']
+    children = set(map(int, pathlib.Path(f'/proc/{pid}/task/{pid}/children').read_text().split()))
+    return [child for child, name in files_of_all('comm') if child in children and name == b'ringwall-egress\n']
 
 
 def wait_for(condition, seconds=10):
