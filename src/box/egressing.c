@@ -59,7 +59,7 @@ static int write_proxies(int fd, struct error *e)
 /* Of the plan only what egress needs: it does not get to know files, commands or the rest of the environment. */
 static int write_order(const struct plan *plan, bool proxies, struct error *e)
 {
-        struct plan part = { .workspace = "/nowhere", .home = "/nowhere", .hosts = plan->hosts, .private_hosts = plan->private_hosts,
+        struct plan part = { .workspace = "/nowhere", .home = "/nowhere", .hosts = plan_reachable_hosts(plan), .private_hosts = plan->private_hosts,
                              .local_ports = plan->local_ports, .published = plan->published };
         memcpy(part.number, plan->number, sizeof part.number);
         CLEANUP_JSON json_t *json = plan_to_json(&part);
@@ -173,6 +173,8 @@ static void take_end(struct egressing *g)
         pid_t ended;
         fd_close(&g->events);
         proxies_silence(&g->proxies);
+        if (g->pid <= 0)
+                return; /* that was before; and 0 would be all of us */
         (void)kill(g->pid, SIGKILL); /* no harm to one that has ended; one that has not is not waited for */
         while ((ended = waitpid(g->pid, &status, 0)) < 0 && errno == EINTR)
                 ;
@@ -238,31 +240,40 @@ static int await_change(struct egressing *g, uint32_t generation)
         return g->events < 0 ? -EPIPE : 0;
 }
 
-int egress_change(struct egressing *g, const struct plan *plan, struct error *e)
+/* Returns when its hosts are those of the last change. */
+static int tell_change(struct egressing *g, const struct plan *plan, struct error *e)
 {
         struct report *r = g->report;
-        if (g->events < 0)
-                return error_set(e, ENOTSUP, stage, "the box has no network whose hosts could be changed");
-        const struct hosts *before = r->change_count ? r->changes[r->change_count - 1] : &r->plan->hosts;
-        const struct egress_change change = { .generation = (uint32_t)r->change_count + 1,
-                                              .close = plan->number[PLAN_LIVE].number == PLAN_LIVE_ALL };
         CLEANUP_FD int order = write_order(plan, false, e);
         if (order < 0)
                 return order;
-        const struct hosts **slot = arena_array_add(r->arena, &r->changes, &r->change_count, sizeof(*slot));
+        struct hosts *slot = arena_array_add(r->arena, &r->changes, &r->change_count, sizeof *slot);
         if (!slot)
                 return error_errno(e, ENOMEM, stage, "no memory");
-        *slot = &plan->hosts;
-        int sent = wire_send(g->events, &change, sizeof change, order);
-        if (sent == 0)
-                sent = await_change(g, change.generation);
-        if (sent < 0) { /* whose hosts it has now nobody can tell */
+        *slot = plan_reachable_hosts(plan);
+        const struct egress_change change = { .generation = (uint32_t)r->change_count,
+                                              .close = plan->number[PLAN_LIVE].number == PLAN_LIVE_ALL };
+        int done = wire_send(g->events, &change, sizeof change, order);
+        if (done == 0)
+                done = await_change(g, change.generation);
+        return done < 0 ? error_errno(e, -done, stage, "the hosts could not be changed, so the box has no network any more") : 0;
+}
+
+int egress_change(struct egressing *g, const struct plan *plan, struct error *e)
+{
+        const struct report *r = g->report;
+        if (g->events < 0)
+                return error_set(e, ENOTSUP, stage, "the box has no network whose hosts could be changed");
+        const struct hosts before = r->change_count ? r->changes[r->change_count - 1] : plan_reachable_hosts(r->plan);
+        int done = tell_change(g, plan, e);
+        if (done < 0) { /* hosts that were taken away might still be reached */
                 take_end(g);
-                return error_errno(e, -sent, stage, "the hosts could not be changed, so the box has no network any more");
+                return done;
         }
+        const struct hosts now = r->changes[r->change_count - 1];
         if (g->trail)
-                trail_event(g->trail, "network_changed", json_pack("{s:o, s:o, s:I}", "added", rules_missing(&plan->hosts, before), "removed",
-                                                                   rules_missing(before, &plan->hosts), "closed", (json_int_t)g->closed));
+                trail_event(g->trail, "network_changed", json_pack("{s:o, s:o, s:I}", "added", rules_missing(&now, &before), "removed",
+                                                                   rules_missing(&before, &now), "closed", (json_int_t)g->closed));
         return 0;
 }
 

@@ -13,12 +13,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "linux/mountinfo.h"
 #include "policy/pattern.h"
 
 static const char stage[] = "live policy";
@@ -48,33 +51,59 @@ static const char *root_of(struct arena *a, const struct rule *rule)
         return arena_copy(a, rule->path, length > 1 && rule->path[length - 1] == '/' ? length - 1 : length);
 }
 
-/*
- * Could the box write the file that this writable directory is not, by the rules, the place of? By its own path where no mounts protect
- * it; by another path where both are of one file system and of different mounts, since one may show what the other has.
- */
-static bool may_write_in(const struct plan *plan, const char *path, const char *root)
+static uint64_t mount_of(const char *path)
 {
-        struct statx file, directory;
-        const int flags = AT_STATX_DONT_SYNC;
-        if (!(plan->number[PLAN_NAMESPACES].number & SPACE_MOUNT) && path_is_beneath(path, root))
-                return true;
-        if (statx(AT_FDCWD, root, flags, STATX_MNT_ID, &directory) < 0)
-                return false; /* nobody can write what does not exist */
-        if (statx(AT_FDCWD, path, flags, STATX_MNT_ID, &file) < 0 || !(file.stx_mask & directory.stx_mask & STATX_MNT_ID))
-                return true;
-        return file.stx_dev_major == directory.stx_dev_major && file.stx_dev_minor == directory.stx_dev_minor &&
-               file.stx_mnt_id != directory.stx_mnt_id;
+        struct statx x;
+        bool known = statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_MNT_ID, &x) == 0 && x.stx_mask & STATX_MNT_ID;
+        return known ? x.stx_mnt_id : 0;
+}
+
+/*
+ * Is there another mount of the file's file system at the writable directory, or in it? It may show the same file. Also when nobody can
+ * tell.
+ */
+static bool may_show(const char *mountinfo, const char *path, const char *root)
+{
+        uint64_t of_file = mount_of(path), of_root = mount_of(root);
+        char device[sizeof "4294967295:4294967295"] = "";
+        struct mount *m = malloc(sizeof *m); /* large */
+        const char *text = mountinfo;
+        bool shown = !m || !of_file || !of_root;
+        while (!shown && mountinfo_next(&text, m))
+                if (m->id == of_file)
+                        (void)snprintf(device, sizeof device, "%s", m->device);
+        for (text = mountinfo; !shown && mountinfo_next(&text, m);)
+                shown = m->id != of_file && strcmp(m->device, device) == 0 && (m->id == of_root || path_is_beneath(m->point, root));
+        free(m);
+        return shown || !*device;
+}
+
+/*
+ * Could the box write the file, though the rules protect it? By its own path where there are no mounts that do; or by another path.
+ */
+static bool may_write_in(const struct plan *plan, const char *mountinfo, const char *path, const char *root)
+{
+        CLEANUP_FREE char *real = realpath(root, NULL);
+        if (!real) /* nobody can write in what does not exist */
+                return errno != ENOENT && errno != ENOTDIR;
+        bool held = plan->number[PLAN_NAMESPACES].number & SPACE_MOUNT;
+        return (!held && path_is_beneath(path, real)) || may_show(mountinfo, path, real);
 }
 
 static bool may_write(const struct plan *plan, struct arena *a, const char *path)
 {
+        CLEANUP_FREE char *mountinfo = NULL;
         const struct rule *rule = NULL;
         /* A directory of the box's own is another than the one with that name outside. */
         if (rules_decide(&plan->rules, path, true, &rule) && rule->kind != RULE_PRIVATE)
                 return true;
+        if (mountinfo_read(&mountinfo) < 0)
+                return true;
         for (size_t i = 0; i < plan->rules.count; i++) {
-                const char *root = plan->rules.list[i].kind == RULE_WRITE ? root_of(a, &plan->rules.list[i]) : NULL;
-                if (root && may_write_in(plan, path, root))
+                if (plan->rules.list[i].kind != RULE_WRITE)
+                        continue;
+                const char *root = root_of(a, &plan->rules.list[i]);
+                if (!root || may_write_in(plan, mountinfo, path, root))
                         return true;
         }
         return false;

@@ -155,7 +155,7 @@ const struct host_rule *report_host_rule(const struct report *r, const struct eg
 {
         if (event->rule < 0 || event->generation > r->change_count)
                 return NULL;
-        const struct hosts *hosts = event->generation ? r->changes[event->generation - 1] : &r->plan->hosts;
+        const struct hosts *hosts = event->generation ? &r->changes[event->generation - 1] : &r->plan->hosts;
         return (size_t)event->rule < hosts->count ? &hosts->list[event->rule] : NULL;
 }
 

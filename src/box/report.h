@@ -44,7 +44,7 @@ struct report {
         struct egress_event *refusals; /* names and connections; see egressing.h */
         size_t refusal_count;
         bool refusals_more; /* than are kept */
-        const struct hosts **changes; /* the hosts of generation 1 and those behind it */
+        struct hosts *changes; /* the hosts of generation 1 and those behind it */
         size_t change_count;
         uint64_t memory_peak, cpu_time; /* bytes, microseconds; 0 without limits */
         int64_t began, ended; /* milliseconds of a clock that does not jump */

@@ -116,7 +116,11 @@ static void attend(struct report *r, struct trail *trail, const struct load_requ
         terminal_find(&terminal);
         request.terminals = terminal.replaced;
         request.foreground = terminal.eager;
-        if (live_begin(&live, r->arena, policy, r->plan, &e) < 0 || start_box(&request, r, trail, &running, &e) < 0) {
+        int started = live_begin(&live, r->arena, policy, r->plan, &e);
+        if (started == 0)
+                started = start_box(&request, r, trail, &running, &e);
+        if (started < 0) {
+                live_end(&live);
                 report_stop(r, END_FAILED, &e);
                 return;
         }

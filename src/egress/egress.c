@@ -214,7 +214,9 @@ static void change_hosts(struct egress *g, const struct egress_change *change, i
         struct upstream none = { 0 };
         struct error e = { 0 };
         struct egress_event event = { .kind = EGRESS_CHANGED, .rule = -1 };
-        if (read_order(fd, &none, &plan, &e) < 0)
+        int r = read_order(fd, &none, &plan, &e);
+        upstream_done(&none);
+        if (r < 0)
                 return; /* nothing has changed, and nobody is told that it has */
         struct plan *old = g->plan;
         g->plan = plan;

@@ -12,8 +12,8 @@
  * announces, the beginning of another message in the last record, empty records. So whatever server reads it finds
  * the name that we found.
  *
- * What is not seen here: anything behind it, such as the second ClientHello after a server's HelloRetryRequest, and
- * whatever is said under encryption.
+ * What is not seen here: anything behind it. Whether a second ClientHello follows is asked of the server's answer, and that is read like
+ * the first (inspection.c). Whatever is said under encryption is seen nowhere.
  */
 #include "egress/hello.h"
 

@@ -14,47 +14,9 @@
 
 #include "base/fd.h"
 #include "base/text.h"
+#include "linux/mountinfo.h"
 
-enum { PROC_CAP = 4 * 1024 * 1024 }; /* a machine with very many mounts */
-
-/* Undoes mountinfo's \040 in place. */
-static void unescape(char *text)
-{
-        char *to = text;
-        for (const char *from = text; *from; to++) {
-                if (from[0] == '\\' && from[1] >= '0' && from[1] <= '3' && from[2] && from[3]) {
-                        *to = (char)((from[1] - '0') * 64 + (from[2] - '0') * 8 + (from[3] - '0'));
-                        from += 4;
-                } else {
-                        *to = *from++;
-                }
-        }
-        *to = '\0';
-}
-
-/* One line of mountinfo: id parent device root point options… - type …. True for a cgroup2. */
-static bool parse_mount(const char *line, size_t length, char *root, char *point, size_t size)
-{
-        char copy[2 * PATH_MAX];
-        if (length >= sizeof copy)
-                return false;
-        memcpy(copy, line, length);
-        copy[length] = '\0';
-        const char *type = strstr(copy, " - ");
-        if (!type || !text_starts(type, " - cgroup2 "))
-                return false;
-        char *rest = copy, *fields[5];
-        for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
-                fields[i] = strsep(&rest, " ");
-                if (!fields[i])
-                        return false;
-        }
-        unescape(fields[3]);
-        unescape(fields[4]);
-        int a = snprintf(root, size, "%s", fields[3]);
-        int b = snprintf(point, size, "%s", fields[4]);
-        return a >= 0 && b >= 0 && (size_t)a < size && (size_t)b < size;
-}
+enum { PROC_CAP = 1024 * 1024 };
 
 /* What is left of path below root: a container may see only a part of the tree. NULL when it is elsewhere. */
 static const char *below(const char *path, const char *root)
@@ -77,18 +39,13 @@ int cgroup_find(const char *mountinfo, const char *cgroup, char *ret_path, size_
         int n = snprintf(path, sizeof path, "%.*s", (int)strcspn(own, "\n"), own);
         if (n < 0 || (size_t)n >= sizeof path)
                 return -ENAMETOOLONG;
-        for (const char *line = mountinfo; *line;) {
-                char root[PATH_MAX], point[PATH_MAX];
-                size_t length = strcspn(line, "\n");
-                if (parse_mount(line, length, root, point, sizeof root)) {
-                        const char *rest = below(path, root);
-                        if (rest && !strstr(path, "/..")) { /* "/.." is a cgroup outside our cgroup namespace */
-                                n = snprintf(ret_path, size, "%s%s", point, strcmp(rest, "/") == 0 ? "" : rest);
-                                *ret_top = strlen(point);
-                                return n < 0 || (size_t)n >= size ? -ENAMETOOLONG : 0;
-                        }
-                }
-                line += length + (line[length] == '\n');
+        for (struct mount m; mountinfo_next(&mountinfo, &m);) {
+                const char *rest = strcmp(m.type, "cgroup2") == 0 ? below(path, m.root) : NULL;
+                if (!rest || strstr(path, "/..")) /* "/.." is a cgroup outside our cgroup namespace */
+                        continue;
+                n = snprintf(ret_path, size, "%s%s", m.point, strcmp(rest, "/") == 0 ? "" : rest);
+                *ret_top = strlen(m.point);
+                return n < 0 || (size_t)n >= size ? -ENAMETOOLONG : 0;
         }
         return -ENOENT;
 }
@@ -100,7 +57,7 @@ int cgroup_find_of(pid_t pid, char *ret_path, size_t size, size_t *ret_top)
         char file[32];
         size_t length;
         (void)snprintf(file, sizeof file, "/proc/%d/cgroup", (int)pid);
-        int r = fd_read_file("/proc/self/mountinfo", PROC_CAP, &mountinfo, &length, NULL);
+        int r = mountinfo_read(&mountinfo);
         if (r == 0)
                 r = fd_read_file(file, PROC_CAP, &cgroup, &length, NULL);
         return r != 0 ? r : cgroup_find(mountinfo, cgroup, ret_path, size, ret_top);

@@ -22,7 +22,6 @@
  */
 enum { EGRESS_TO_FRONT = 3, EGRESS_TO_KEEPER = 4, EGRESS_FDS };
 
-
 /* --- the keeper's part --- */
 
 enum egress_entrance {

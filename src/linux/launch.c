@@ -29,7 +29,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <limits.h>
 #include <linux/sched.h>
 #include <poll.h>
 #include <sched.h>

@@ -193,6 +193,11 @@ bool port_is_of_box(uint16_t port)
         return port == BOX_PORT_DIRECT || port == BOX_PORT_DNS || port == BOX_PORT_SOCKS || port == BOX_PORT_HTTP;
 }
 
+struct hosts plan_reachable_hosts(const struct plan *p)
+{
+        return p->number[PLAN_ALLOW_NETWORK].number ? p->hosts : (struct hosts){ 0 };
+}
+
 bool plan_reaches_out(const struct plan *p)
 {
         for (size_t i = 0; i < p->hosts.count; i++)

@@ -238,6 +238,9 @@ bool port_is_of_box(uint16_t port);
 json_t *plan_to_json(const struct plan *p);
 int plan_from_json(const json_t *json, struct plan **ret, struct error *e);
 
+/* The hosts that a box of this plan may reach: none where the network is denied, whatever is listed. */
+struct hosts plan_reachable_hosts(const struct plan *p);
+
 /* A number as its row says: "strict", "user, pid", "512MiB", "1h". */
 void plan_print_number(enum plan_number which, uint64_t number, struct text *out);
 

@@ -189,7 +189,7 @@ static void hear_policy(struct brokering *x)
         if (!next)
                 return;
         *next = *x->plan;
-        next->hosts = changed->hosts;
+        next->hosts = plan_reachable_hosts(changed);
         next->private_hosts = changed->private_hosts;
         x->plan = next;
         for (size_t i = 0; i < BROKER_SESSIONS; i++) {

@@ -84,11 +84,14 @@ static bool add_body(const struct web_response *r, const struct text *decoded, e
         return page.cut;
 }
 
-/* The server's own words are for the agent to read, but they are no success. Where a proxy is asked, egress answers in its place. */
+/*
+ * The server's own words are for the agent to read, but they are no success. Egress answers in its place what it refuses, but never in
+ * TLS, where it cannot.
+ */
 static void add_failure(const struct web_response *r, const struct text *decoded, struct tool_answer *answer)
 {
         static const char ours[] = "ringwall: ", refused[] = "refused: ";
-        if (decoded->length && text_starts(decoded->data, ours)) {
+        if (decoded->length && text_starts(decoded->data, ours) && !text_starts(r->url, "https:")) {
                 const char *why = decoded->data + strlen(ours);
                 why += text_starts(why, refused) ? strlen(refused) : 0;
                 tool_fail(answer, "%.500s was not fetched: %.*s", r->url, (int)strcspn(why, "\r\n"), why);

@@ -2,12 +2,14 @@
 import json
 import os
 import select
+import signal
 import subprocess
 import time
 
 import pytest
 
 from internet import GOOD, OTHER
+from processes import files_of_all
 
 # Reads a name, a port and words in each line; says what came of a connection. "keep" keeps it open, "kept" asks the last one again.
 ASKER = '''
@@ -39,7 +41,7 @@ class Box:
         with open(self.said, 'w', encoding='utf-8') as said:
             self.process = subprocess.Popen(
                 [ringwall, 'run', '-p', self.policy, f'--audit={self.record}', *flags, '--', '/usr/bin/python3', '-c', ASKER],
-                cwd=workspace, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=said,
+                cwd=workspace, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=said, start_new_session=True,
                 env={'PATH': '/usr/bin:/bin', 'HOME': str(folder)})
 
     def write(self, hosts=(), live='new', level='strict', denied=()):
@@ -89,6 +91,11 @@ def live(build, internet, tmp_path, workspace):
     for box in boxes:
         box.process.kill()
         box.process.communicate()
+
+
+def parent_of(pid):
+    with open(f'/proc/{pid}/stat', encoding='utf-8') as file:
+        return int(file.read().rpartition(')')[2].split()[1])
 
 
 each_level = pytest.mark.parametrize('level', ['strict', 'maximum'])
@@ -143,6 +150,32 @@ def test_a_rule_is_told_of_the_hosts_that_held(live):
     assert passed['rule'] == f'allow {ECHO}:7'
 
 
+def test_a_policy_that_denies_the_network_leaves_no_host(live):
+    """Though it still lists one."""
+    box = live(hosts=[f'{ECHO}:7'])
+    assert box.ask(ECHO, 7) == 'word'
+    new = box.policy.with_name('new')
+    new.write_text(f'network: {{live: new, allowed_domains: ["{ECHO}:7"]}}\ntools: {{capabilities: {{deny: ["net.*"]}}}}\n')
+    os.replace(new, box.policy)
+    assert box.wait_for_change(0)['removed'] == [f'allow {ECHO}:7']
+    assert box.ask(ECHO, 7) == 'gaierror'
+    assert box.end()[0] == 0
+
+
+def test_an_egress_that_dies_over_a_change_takes_nobody_with_it(live):
+    """The front ended it a second time, by a number that meant its own process group."""
+    box = live(hosts=[f'{ECHO}:7'])
+    assert box.ask(ECHO, 7) == 'word'
+    egress, = (pid for pid, name in files_of_all('comm') if name == b'ringwall-egress\n' and parent_of(pid) == box.process.pid)
+    os.kill(egress, signal.SIGSTOP)
+    box.write(hosts=[])
+    time.sleep(0.3)
+    os.kill(egress, signal.SIGKILL)
+    assert box.ask(ECHO, 7) in ('gaierror', 'ConnectionRefusedError', 'ConnectionResetError')
+    status, said = box.end()
+    assert status == 0 and 'the hosts could not be changed, so the box has no network any more' in said and box.changes() == []
+
+
 def test_a_bad_policy_changes_nothing(live):
     box = live(hosts=[f'{ECHO}:7'])
     assert box.ask(ECHO, 7) == 'word'
@@ -187,6 +220,9 @@ def test_where_nothing_protects_it_it_is_refused(outside, build, workspace):
     policy = workspace / 'p.yaml'
     policy.write_text('network: {live: new}\n')
     assert refused(outside, build, policy, '--level=standard')
+    link = workspace.parent / 'link'
+    link.symlink_to(workspace)
+    assert refused(outside, build, policy, '--level=standard', f'--workspace={link}')
 
 
 def test_a_policy_with_a_second_name_is_refused(outside, build, workspace, tmp_path):
@@ -219,11 +255,16 @@ def test_a_policy_behind_another_mount_is_refused(outside, build, workspace, tmp
     (workspace / 'deep/p.yaml').write_text('network: {live: new}\n')
     elsewhere = tmp_path / 'elsewhere'
     elsewhere.mkdir()
-    subprocess.run(['mount', '--bind', workspace / 'deep', elsewhere], check=True)
-    try:
-        assert refused(outside, build, elsewhere / 'p.yaml')
-    finally:
-        subprocess.run(['umount', elsewhere], check=True)
+    for shown, at, policy in ((workspace / 'deep', elsewhere, elsewhere / 'p.yaml'),
+                              (tmp_path / 'kept', workspace / 'deep', tmp_path / 'kept/p.yaml')):     # the other way round
+        policy.parent.mkdir(exist_ok=True)
+        if not policy.exists() and shown == policy.parent:
+            policy.write_text('network: {live: new}\n')
+        subprocess.run(['mount', '--bind', shown, at], check=True)
+        try:
+            assert refused(outside, build, policy)
+        finally:
+            subprocess.run(['umount', at], check=True)
 
 
 @pytest.mark.parametrize('attempt', [

@@ -1,4 +1,4 @@
-/* The parts of src/linux that only read text: finding our cgroup, describing a Landlock ABI. */
+/* The parts of src/linux that only read text: mounts, finding our cgroup, describing a Landlock ABI. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "linux/cgroup_files.h"
+#include "linux/mountinfo.h"
 #include "linux/probes.h"
 
 static void test_cgroup_is_found_below_its_mount(void **state)
@@ -59,6 +60,31 @@ static void test_cgroup_path_that_is_too_long_is_an_error(void **state)
                          -ENAMETOOLONG);
 }
 
+static void test_mounts_are_read_line_by_line(void **state)
+{
+        (void)state;
+        static struct mount m; /* large */
+        char text[12 * PATH_MAX] = "1 0 8:1 / / rw - ext4 /dev/sda1 rw\nwhat is this\nx 1 8:1 / /x rw - ext4 x rw\n"
+                                   "22 1 0:5 /a\\040b /c\\134d rw shared:1 - tmpfs none rw\n23 1 0:6 / /long rw ";
+        const char *at = text;
+        memset(text + strlen(text), 'x', sizeof text - strlen(text) - 1); /* its type is too far behind */
+        assert_true(mountinfo_next(&at, &m));
+        assert_int_equal(m.id, 1);
+        assert_string_equal(m.device, "8:1");
+        assert_string_equal(m.point, "/");
+        assert_string_equal(m.type, "ext4");
+        assert_true(mountinfo_next(&at, &m));
+        assert_int_equal(m.id, 22);
+        assert_string_equal(m.root, "/a b");
+        assert_string_equal(m.point, "/c\\d");
+        assert_string_equal(m.type, "tmpfs");
+        assert_true(mountinfo_next(&at, &m));
+        assert_int_equal(m.id, 23);
+        assert_string_equal(m.device, "0:6");
+        assert_string_equal(m.type, "");
+        assert_false(mountinfo_next(&at, &m));
+}
+
 static void test_newer_abi_is_said_plainly(void **state)
 {
         (void)state;
@@ -100,6 +126,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_cgroup_is_found_below_its_mount),
                 cmocka_unit_test(test_cgroup_path_that_is_too_long_is_an_error),
+                cmocka_unit_test(test_mounts_are_read_line_by_line),
                 cmocka_unit_test(test_newer_abi_is_said_plainly),
                 cmocka_unit_test(test_rights_are_listed_by_name),
         };
