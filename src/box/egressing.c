@@ -180,7 +180,7 @@ static void take_end(struct egressing *g)
                 ;
         if (ended == g->pid)
                 g->pid = 0;
-        if (status && g->report->started && g->report->end == END_NONE)
+        if (status && g->report->end == END_NONE)
                 report_note(g->report, "the process that carries the box's connections has ended: the box has no network any more");
 }
 

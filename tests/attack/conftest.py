@@ -12,11 +12,16 @@ integration = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(integration)
 
 pytest_configure = integration.pytest_configure
-pytest_collection_modifyitems = integration.pytest_collection_modifyitems
 time_limit = integration.time_limit
 level_can_be_held = integration.level_can_be_held
 build = integration.build
 is_root = integration.is_root
+
+
+def pytest_collection_modifyitems(config, items):
+    integration.pytest_collection_modifyitems(config, items)
+    for item in items:
+        item.add_marker('attack')
 
 
 @pytest.fixture

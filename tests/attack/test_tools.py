@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from siege import TRIED, Siege, call, calls, hold, leaked, raw, seen, sieges, silent, visible
+from siege import Siege, call, calls, each_level, hold, leaked, raw, seen, sieges, silent, visible
 from stage import changed, there
 
 OUTSIDE = 'path is outside workspace root'
@@ -114,7 +114,7 @@ def each_tool(way, habit, before, plain):
                 seen(there('{target}/new.txt')), written, **row)
 
 
-@pytest.mark.parametrize('level', TRIED)
+@each_level
 @pytest.mark.parametrize('way', WAYS, ids=lambda way: visible(way[0]))
 def test_no_spelling_leads_out(stages, way, level):
     hold(stages, level, *rows_of(*way))

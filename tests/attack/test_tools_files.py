@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from siege import TRIED, Siege, Trial, call, connect_naive, connect_ours, grown, hold, leaked, seen, sieges, silent
+from siege import Siege, Trial, call, connect_naive, connect_ours, each_level, grown, hold, leaked, seen, sieges, silent
 from stage import changed
 from test_races import exchanging
 
@@ -248,7 +248,7 @@ REAL = Siege('', None, None, '', ('real',))
 PROVEN_RACES = set()
 
 
-@pytest.mark.parametrize('level', TRIED)
+@each_level
 @pytest.mark.parametrize('race', RACES, ids=lambda race: race.title)
 def test_an_exchange_never_leads_out(stages, race, level):
     """A directory, or a file, and a link that leads out take turns by renameat2(RENAME_EXCHANGE)."""

@@ -11,10 +11,11 @@ import time
 
 import pytest
 
+from leftovers import left_since, leftovers
 from mcp_client import PATIENCE, Client, Stdio, children, family, is_alive, text_of
-from siege import TRIED, mark
+from siege import each_level, mark
 from stage import await_none
-from test_lifecycle import leftovers, mountinfo
+from test_lifecycle import mountinfo
 
 IN_VM = 'RINGWALL_CGROUP' in os.environ     # where everything takes twenty times as long
 SIZE = 200_000                              # bytes of a file: enough for a write in pieces to be seen
@@ -132,15 +133,7 @@ class Campaign:
         assert not alive, f'left running: {alive}'
 
 
-def await_none_of(look):
-    """Others who use this machine have such names too, for a moment."""
-    until = time.monotonic() + 10
-    while (found := look()) and time.monotonic() < until:
-        time.sleep(0.1)
-    return found
-
-
-@pytest.mark.parametrize('level', TRIED)
+@each_level
 @pytest.mark.parametrize('victim', VICTIMS)
 def test_a_kill_at_any_moment_leaves_order(stages, victim, level):
     stage = stages('ours')
@@ -158,4 +151,4 @@ def test_a_kill_at_any_moment_leaves_order(stages, victim, level):
     assert campaign.torn == []
     assert len(campaign.strays) <= STRAYS, campaign.strays
     assert mountinfo() == mounts
-    assert await_none_of(lambda: leftovers() - names) == set()
+    assert left_since(names) == set()

@@ -60,6 +60,15 @@ TRAPS_PLAIN, TRAPS_SECURE, TRAPS_ECHO = (80, 8080), (443,), (7, 22, 53, 853, 300
 HOST_PORTS = (80, 8080)
 
 
+def over_within(seconds, result, again):
+    """Did it take less? A busy machine makes anything slow now and then; what waits for something is slow every time."""
+    for _ in range(5):
+        if result.seconds < seconds:
+            return True
+        result = again()
+    return result.seconds < seconds
+
+
 class Internet:
     """Made once: the process that makes it is on the host of this internet from then on.
 

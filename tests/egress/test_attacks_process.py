@@ -30,7 +30,7 @@ def name_of(pid):
         return ''
 
 
-def until(condition, seconds=5):
+def until(condition, seconds=20):
     end = time.monotonic() + seconds
     while not (found := condition()) and time.monotonic() < end:
         time.sleep(0.02)
@@ -77,6 +77,9 @@ class Box:
         self.process = process
         self.egress = until(lambda: next((child for child in children(process.pid)
                                           if name_of(child) == 'ringwall-egress'), 0))
+        if process.stdin:   # now it may end
+            process.stdin.write('go\n')
+            process.stdin.flush()
 
     def end(self, timeout=20):
         said, complaints = self.process.communicate(timeout=timeout)
@@ -85,15 +88,16 @@ class Box:
 
 @pytest.fixture
 def start(internet, programs, build, home, workspace):
-    """start(*command, domains=…, before=…): a box beside the test; before: words in front of ringwall's own."""
+    """start(*command, domains=…, before=…): a box beside the test; before: words in front of ringwall's own. One that may be
+    over before anybody has looked waits: its first line of input says that it was found."""
     with contextlib.ExitStack() as stack:
-        def begin(*command, domains=(GOOD,), before=()):
+        def begin(*command, domains=(GOOD,), before=(), waits=False):
             words = [*before, build / 'ringwall', 'run', '--level=strict', f'--ro={programs}']
             words += [f'--allow-domain={domain}' for domain in domains]
             env = {'HOME': str(home), 'PATH': '/usr/local/bin:/usr/bin:/bin', 'LANG': 'C.UTF-8'}
             process = stack.enter_context(subprocess.Popen(
-                [*words, '--', *command], cwd=workspace, env=env, text=True, stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE, stderr=subprocess.PIPE))
+                [*words, '--', *command], cwd=workspace, env=env, text=True,
+                stdin=subprocess.PIPE if waits else subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE))
             stack.callback(process.kill)
             return Box(process)
         yield begin
@@ -127,8 +131,8 @@ def test_descriptors_that_run_out_do_not_make_it_run_in_circles(start, programs,
 def test_urgent_byte_does_not_make_it_run_in_circles(start, programs, internet, name, port, lines, workspace):
     """splice() does not pass an urgent byte, and a peek stops at it, while poll() says that there is something."""
     (workspace / 'lines').write_text(''.join(f'{line}\n' for line in lines))
-    box = start('sh', '-c', f'exec {" ".join(PYTHON)} {programs}/say.py {name} {port} <lines',
-                domains=[GOOD if port == 3128 else f'{name}:{port}'])
+    box = start('sh', '-c', f'read -r go; exec {" ".join(PYTHON)} {programs}/say.py {name} {port} <lines',
+                domains=[GOOD if port == 3128 else f'{name}:{port}'], waits=True)
     assert busy_seconds(box, 1.2) < 0.3
     code, said, _ = box.end()
     assert code == 0

@@ -36,7 +36,7 @@ def say(outside, boxed, programs):
     def start(address, port, lines, domains=None, **options):
         command = '/usr/bin/python3', '-IS', programs / 'say.py', address, str(port)
         if domains is None:
-            lines = [*lines, 'end']     # there is nobody there who would end it by a refusal
+            lines = lines if 'end' in lines else [*lines, 'end']    # there is nobody there who would end it by a refusal
         lines = ''.join(f'{line}\n' for line in lines)
         if domains is None:
             return outside(*command, input=lines)

@@ -16,7 +16,7 @@ from internet import GOOD, OTHER
 from offers import CONTENT
 
 LEVELS = ('strict', 'maximum')
-PATIENCE = 5            # seconds for any answer
+PATIENCE = 20           # seconds for any answer, on a busy machine too; a client that hangs does so for longer
 MISSING = 'missing.good.example'
 
 SSH = 'ssh -F none -i {key} -o UserKnownHostsFile={known_hosts} -o BatchMode=yes'

@@ -17,11 +17,18 @@ REPO = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get('RINGWALL_BUILD') or REPO / 'build').resolve()
 sys.path.insert(0, str(REPO / 'tests/helpers'))     # what several suites import
 
+from inconclusive import WaitedTooLong  # noqa: E402 - needs the path
 
 MARKERS = {
     'source': 'about the source tree, not the programs: runs once, not for each user',
     'only_root': 'makes sense only as root',
     'only_user': 'makes sense only as an ordinary user',
+    'quick': 'a smoke test, in ./test quick too',
+    'long': 'only in ./test all',
+    'alone': 'looks at the whole machine, or measures it: runs when nothing else does',
+    'heavy': 'takes many seconds: begins first',
+    'together': 'cases with the same word share what is made for them once',
+    'attack': 'every failure but an Inconclusive one means that the attack succeeded',
     'needs_cgroups': 'needs a delegated part of a full cgroup v2 tree, which the VMs of tests/vm have',
 }
 
@@ -42,12 +49,14 @@ def pytest_collection_modifyitems(config, items):
 
 
 @pytest.fixture(autouse=True)
-def time_limit():
-    """A test that hangs fails after two minutes."""
+def time_limit(request):
+    """A test that hangs fails after three minutes, a heavy one after ten."""
+    seconds = 600 if request.node.get_closest_marker('heavy') else 180
+
     def stop(*_):
-        raise TimeoutError('the test took more than two minutes')
+        raise WaitedTooLong(f'the test took more than {seconds} seconds')
     before = signal.signal(signal.SIGALRM, stop)
-    signal.alarm(120)
+    signal.alarm(seconds)
     yield
     signal.alarm(0)
     signal.signal(signal.SIGALRM, before)

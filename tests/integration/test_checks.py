@@ -2,8 +2,6 @@
 
 A check that never fails looks just like a tree that is always right.
 """
-import importlib.machinery
-import importlib.util
 import json
 import re
 import subprocess
@@ -186,77 +184,3 @@ def test_each_banned_function_is_a_compile_error(repo, tmp_path):
         assert f'poisoned "{name}"' in result.stderr
     source.write_text('int main(void) { return 0; }\n')
     subprocess.run(['cc', '-std=gnu17', '-fsyntax-only', '-include', repo / 'src/base/banned.h', source], check=True)
-
-
-@pytest.fixture
-def runner(repo):
-    """tests/run-suites as a module."""
-    loader = importlib.machinery.SourceFileLoader('run_suites', str(repo / 'tests/run-suites'))
-    module = importlib.util.module_from_spec(importlib.util.spec_from_loader('run_suites', loader))
-    loader.exec_module(module)
-    return module
-
-
-CMOCKA = '''<testsuites>
-  <testsuite name="tests" time="0.000" tests="4" failures="1" errors="0" skipped="1" >
-    <testcase name="a" time="0.000" >
-      <failure><![CDATA["<x>]]>&\033[2J" != "y"
-x.c:6: error: Failure!]]></failure>
-    </testcase>
-    <testcase name="b" time="0.000" >
-      <skipped/>
-    </testcase>
-    <testcase name="c" time="0.000" >
-    </testcase>
-    <testcase name="d" time="0.000" >
-    </testcase>
-  </testsuite>
-</testsuites>'''
-CMOCKA_GOOD = '<testcase name="a" time="0" >\n</testcase>'
-
-
-@pytest.mark.parametrize('result, output, reports, counts', [
-    ('OK', '', [CMOCKA_GOOD], (1, 0, 0)),
-    ('OK', '', [], (1, 0, 0)),                              # a program without cmocka is one case
-    ('FAIL', 'skip: why\n', [CMOCKA], (2, 1, 1)),
-    ('FAIL', 'no reason\n', [CMOCKA], (2, 2, 0)),           # a skip without a reason
-    ('FAIL', 'leak', [CMOCKA_GOOD], (1, 1, 0)),             # every case passed and the program failed: a leak, say
-    ('TIMEOUT', '', [], (0, 1, 0)),
-    ('SKIP', 'skip: no user namespaces\n', [], (0, 0, 1)),
-    ('SKIP', '', [], (0, 1, 0)),
-])
-def test_the_runner_counts_cases(runner, monkeypatch, result, output, reports, counts):
-    monkeypatch.setattr(runner, 'CI', True)
-    outcome = runner.Outcome()
-    runner.count_program(outcome, {'name': 'x', 'result': result, 'stdout': output, 'returncode': 1}, reports)
-    assert (outcome.passed, len(outcome.failed), len(outcome.skipped)) == counts
-
-
-@pytest.mark.parametrize('outcomes, line, status', [
-    ([(2, 0, 0), (1, 0, 1)], '3 passed, 0 failed, 1 skipped', 0),
-    ([(2, 1, 0), (1, 0, 0)], '3 passed, 1 failed, 0 skipped', 1),
-    ([(0, 0, 1)], '0 passed, 0 failed, 1 skipped', 1),
-])
-def test_the_runner_ends_with_one_line_of_counts(runner, monkeypatch, capsys, outcomes, line, status):
-    def suite(passed, failed, skipped):
-        outcome = runner.Outcome()
-        outcome.passed = passed
-        outcome.failed, outcome.skipped = [('f', 'text')] * failed, [('s', 'why')] * skipped
-        return lambda: outcome
-    monkeypatch.setattr(runner, 'suites', lambda: {str(i): suite(*counts) for i, counts in enumerate(outcomes)})
-    monkeypatch.setattr(runner, 'run', lambda command: (0, ''))
-    monkeypatch.setattr('sys.argv', ['run-suites'])
-    assert runner.main() == status
-    assert capsys.readouterr().out.splitlines()[-1] == line
-
-
-def test_the_runner_takes_a_crashed_pytest_for_a_failure(runner, monkeypatch, tmp_path):
-    folder = tmp_path / 'tests'
-    folder.mkdir()
-    (folder / 'test_crash.py').write_text('import os\n\n\ndef test_crash():\n    os._exit(0)\n')
-    assert len(runner.run_pytest(str(tmp_path), str(tmp_path), 'tests').failed) == 1
-    (folder / 'test_crash.py').write_text('')
-    assert len(runner.run_pytest(str(tmp_path), str(tmp_path), 'tests').failed) == 1
-    (folder / 'test_crash.py').write_text('def test_fine():\n    pass\n')
-    outcome = runner.run_pytest(str(tmp_path), str(tmp_path), 'tests')
-    assert (outcome.passed, outcome.failed) == (1, [])

@@ -7,6 +7,7 @@ import os
 import pathlib
 import pty
 import re
+import secrets
 import shutil
 import signal
 import subprocess
@@ -14,6 +15,8 @@ import tempfile
 import time
 
 import pytest
+
+from processes import files_of_all
 
 LEVELS = ('standard', 'strict', 'maximum')
 STATES = {'yes', 'partly', 'no', 'unasked'}
@@ -321,38 +324,34 @@ def state_of_the_machine():
             [name for _, names, _ in os.walk('/sys/fs/cgroup') for name in names if name.startswith('ringwall-')])
 
 
-def processes_of(program):
-    found = []
-    for pid in filter(str.isdigit, os.listdir('/proc')):
-        try:
-            if os.readlink(f'/proc/{pid}/exe') == str(program):
-                found.append(int(pid))
-        except OSError:
-            pass
-    return found
+def with_variable(word):
+    return [pid for pid, variables in files_of_all('environ') if word.encode() in variables]
 
 
+@pytest.mark.alone
 def test_a_run_leaves_nothing_behind(programs, tmp_path):
-    before = state_of_the_machine()
-    run(programs[0], cwd=tmp_path, env={'HOME': str(tmp_path)})
+    before, mark = state_of_the_machine(), secrets.token_hex(8)
+    run(programs[0], cwd=tmp_path, env={'HOME': str(tmp_path), 'MARK': mark})
     assert not list(tmp_path.iterdir())
     mounts, temporary, cgroups = state_of_the_machine()
     assert mounts == before[0] and not cgroups
     assert not [name for name in set(temporary) - set(before[1]) if 'ringwall' in name]
-    assert not processes_of(programs[0])
+    assert not with_variable(mark)
 
 
+@pytest.mark.alone
 def test_a_killed_run_leaves_nothing_behind(programs, tmp_path):
     """SIGKILL at many moments: its children die with it, and no cgroup stays."""
+    mark = secrets.token_hex(8)
     for step in range(25):
-        process = subprocess.Popen([programs[0]], cwd=tmp_path, stdout=subprocess.DEVNULL)
+        process = subprocess.Popen([programs[0]], cwd=tmp_path, stdout=subprocess.DEVNULL, env={**os.environ, 'MARK': mark})
         time.sleep(step * 0.004)
         process.send_signal(signal.SIGKILL)
         process.wait()
     deadline = time.monotonic() + 5
-    while processes_of(programs[0]) and time.monotonic() < deadline:
+    while with_variable(mark) and time.monotonic() < deadline:
         time.sleep(0.02)
-    assert not processes_of(programs[0])
+    assert not with_variable(mark)
     assert not list(tmp_path.iterdir())
     assert not state_of_the_machine()[2]
 

@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-pytestmark = pytest.mark.source
+pytestmark = [pytest.mark.source, pytest.mark.heavy, pytest.mark.together('installed')]
 
 
 @pytest.fixture(scope='module')

@@ -1,9 +1,12 @@
 """libringwall: the example of docs/library.md, as a reader would compile it, and what it does not show."""
 import json
 import re
+import secrets
 import subprocess
 
 import pytest
+
+from processes import with_word
 
 
 @pytest.fixture(scope='module')
@@ -26,8 +29,9 @@ def example(compiled, repo):
 
 @pytest.fixture
 def run(home, workspace):
-    def run(program, *arguments, **options):
-        return subprocess.run([program, *arguments], cwd=workspace, env={'HOME': str(home), 'PATH': '/usr/bin:/bin'},
+    def run(program, *arguments, env=None, **options):
+        env = {'HOME': str(home), 'PATH': '/usr/bin:/bin', **(env or {})}
+        return subprocess.run([program, *arguments], cwd=workspace, env=env,
                               capture_output=True, text=True, timeout=60, **options)
     return run
 
@@ -169,7 +173,7 @@ static int freed_while_it_runs(void)
 {
         struct ringwall_plan *plan = compile("level", "maximum");
         struct ringwall_box *box = NULL;
-        char *command[] = { "sleep", "86396", NULL };
+        char *command[] = { "sleep", getenv("MARK"), NULL };
         int r = ringwall_spawn(plan, command, NULL, &box);
         ringwall_box_free(box);
         ringwall_plan_free(plan);
@@ -246,8 +250,9 @@ def test_a_plan_that_cannot_be_held_says_why(run, more):
 
 
 def test_a_box_that_is_freed_ends(run, more):
-    assert run(more, 'f').stdout == '0\n'
-    assert subprocess.run(['pgrep', '-f', 'sleep 86396'], capture_output=True).stdout == b''
+    mark = f'86396.{secrets.randbelow(10 ** 12):012}'
+    assert run(more, 'f', env={'MARK': mark}).stdout == '0\n'
+    assert with_word(mark) == []
 
 
 def test_the_hosts_of_a_box_that_runs_are_changed(run, more):

@@ -7,6 +7,7 @@ import contextlib
 import os
 import pathlib
 import re
+import secrets
 import shutil
 import signal
 import socket
@@ -17,6 +18,8 @@ import time
 import pytest
 
 from processes import files_of_all
+
+pytestmark = pytest.mark.alone      # looks for every janitor and every cgroup
 
 CONTROLLERS = {'cpu', 'memory', 'pids'}
 ORDINARY_USER = 64124   # nobody's
@@ -162,7 +165,7 @@ def test_a_box_that_wants_too_much_memory_is_killed_and_nobody_else(run):
 
 @limited
 def test_all_of_a_box_dies_when_its_memory_is_gone(run):
-    mark = f'86397.{os.getpid()}'
+    mark = f'86397.{secrets.randbelow(10 ** 12):012}'
     result = run('--memory', '64MiB', '--', 'sh', '-c', f"(setsid sleep {mark} &); python3 -c '{HOG}'; echo went on")
     assert (result.returncode, result.stdout) == (137, '') and 'ran out of memory' in result.stderr
     assert subprocess.run(['pgrep', '-f', f'^sleep {mark}'], check=False).returncode == 1

@@ -92,6 +92,7 @@ def client(connect, level):
     return connect('--level', level)
 
 
+@pytest.mark.quick
 def test_a_legacy_client_begins_with_initialize(client):
     result = client.ask('initialize', protocolVersion='2025-11-25', capabilities={}, clientInfo={'name': 'test', 'version': '1'})
     assert result['protocolVersion'] == '2025-11-25' and result['serverInfo']['name'] == 'ringwall'
@@ -103,6 +104,7 @@ def test_a_legacy_client_begins_with_initialize(client):
     assert tools['Write']['inputSchema']['required'] == ['file_path', 'content']
 
 
+@pytest.mark.quick
 def test_a_modern_client_begins_with_anything(connect, level, workspace):
     client = connect('--level', level, modern=True)
     (workspace / 'f').write_text('text\n')
@@ -112,6 +114,7 @@ def test_a_modern_client_begins_with_anything(connect, level, workspace):
     assert result['structuredContent'] == {'path': str(workspace / 'f'), 'first_line': 1, 'lines': 1, 'more': False}
 
 
+@pytest.mark.quick
 def test_a_file_is_written_read_and_edited(client, workspace):
     assert client.text('Write', file_path='dir/new.txt', content='one\ntwo\n') == f'wrote 8 bytes to {workspace}/dir/new.txt'
     assert client.text('Edit', file_path='dir/new.txt', old_string='two', new_string='2').startswith('replaced 1 occurrence')
@@ -190,6 +193,7 @@ def test_a_signal_ends_it_in_order(build, home, workspace, number):
     assert not os.path.exists(f'/proc/{worker}')
 
 
+@pytest.mark.quick
 def test_a_denied_file_is_denied_by_the_kernel(connect, workspace):
     (workspace / 'keys').mkdir()
     (workspace / 'keys/key').write_text('key')
@@ -275,6 +279,7 @@ def test_readonly_has_no_tool_that_writes(connect, workspace):
     assert client('Write', file_path='f', content='')['code'] == -32602
 
 
+@pytest.mark.quick
 def test_files_are_found_and_searched(client, workspace):
     (workspace / 'src').mkdir()
     (workspace / 'src/main.c').write_text('int main(void)\n{\n}\n')
@@ -283,6 +288,7 @@ def test_files_are_found_and_searched(client, workspace):
     assert client('Grep', pattern='nothing')['structuredContent'] == {'files': 0, 'matches': 0, 'more': False}
 
 
+@pytest.mark.quick
 def test_a_command_runs_in_the_same_box(client, home, workspace):
     (home / 'secret').write_text('secret')
     result = client('Bash', command=f'echo $PWD; id -u; cat {home}/secret || touch made; exit 3', description='look around')
@@ -381,6 +387,7 @@ def test_a_worker_that_dies_is_replaced(client, workspace):
         assert client.text('Read', file_path='f') == '1\ttext\n'
 
 
+@pytest.mark.quick
 def test_nothing_is_left_when_the_client_goes(build, home, workspace):
     client = Client(build, home, workspace)
     client.refusal('Read', file_path='none')
@@ -412,6 +419,7 @@ def test_a_mode_that_is_not_there_yet_is_refused(ringwall, workspace):
 KEY = 'AKIA' + 'IOSFODNN7ABCDEFG'
 
 
+@pytest.mark.quick
 def test_a_denied_command_is_refused_and_says_where(connect):
     client = connect('--level', 'strict')
     assert client.refusal('Bash', command='echo a;\n  /usr/bin/sudo id') == (

@@ -468,6 +468,7 @@ def test_more_sessions_than_there_is_room_for_push_out_the_idlest(server):
 
 # Streams.
 
+@pytest.mark.heavy
 def test_a_session_ends_half_an_hour_after_its_last_request(serve, token_file):
     library, = pathlib.Path('/usr/lib').glob('*/faketime/libfaketime.so.1')
     server = serve('--http', '127.0.0.1:0', '--token-file', token_file,
@@ -617,6 +618,7 @@ def test_of_two_listeners_the_newer_stays(server):
     second.read()   # to its end
 
 
+@pytest.mark.heavy
 def test_ten_thousand_requests_leave_nothing_behind(server):
     one = server.connect()
     session = server.open(connection=one)

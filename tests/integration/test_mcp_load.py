@@ -23,7 +23,6 @@ pytestmark = pytest.mark.only_user      # as users are; who it is changes nothin
 IN_VM = 'RINGWALL_CGROUP' in os.environ
 CLIENTS, CALLS = (8, 50) if IN_VM else (64, 1000)
 GROWTH = {1000: 256 << 10, CLIENTS * CALLS // 2: 32 << 10}      # after so many calls: bytes that each may still take
-MOST_SECONDS = 180
 
 
 class Load:
@@ -131,9 +130,9 @@ def anonymous(roots):
     return sum(memory(pid, 'RssAnon') for root in roots for pid in family(root))
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize('transport', [stdio, http])
 def test_many_clients_with_many_calls(build, home, workspace, transport):
-    signal.alarm(MOST_SECONDS)
     sizes = {}
     with transport(build, home, workspace) as (clients, roots):
         def weigh(done):

@@ -71,6 +71,7 @@ def assert_tame(result):
 
 # Mistakes.
 
+@pytest.mark.quick
 def test_a_mistake_is_shown_with_its_place_line_caret_and_way_out(ringwall, policy):
     name = policy('mode: auto\nsecurity:\n  sandbox:\n    levl: strict\n')
     result = ringwall('policy', 'check', name)
@@ -176,6 +177,7 @@ def test_messages_with_long_names_are_not_lost_in_json(check, policy, shift):
 
 # The plan.
 
+@pytest.mark.quick
 def test_the_default_plan_says_where_each_rule_comes_from(ringwall, show, workspace, home):
     plan = show()
     assert plan['workspace'] == str(workspace) and plan['home'] == str(home)
@@ -402,6 +404,7 @@ def test_the_config_directory_can_be_elsewhere(machine, home):
         assert plan['mode']['value'] == mode
 
 
+@pytest.mark.quick
 def test_the_machines_ceiling_cuts_everything_that_comes(machine, policy):
     ceiling = {'ceiling.yaml': 'filesystem: {allow_write: ["{workspace}"]}\nnetwork: {allowed_domains: [a.org]}\n'
                                'security: {sandbox: {level: strict, resources: {memory: 1GiB}}}\nmode: accept-edits\n',

@@ -2,6 +2,7 @@
 import json
 import os
 import pathlib
+import secrets
 import shutil
 import signal
 import subprocess
@@ -58,7 +59,7 @@ def test_written_memory_becomes_code_unless_the_plan_says_no(inside, has_mdwe):
     ('mkfifo p; (echo through > p &); cat p', 'through'),
     ('echo gone > /dev/null; head -c 4 /dev/zero | wc -c', '4'),
     ('test -r /proc/self/status && test -r /proc/meminfo && echo yes', 'yes'),
-    ('echo $$; ls -d /proc/[0-9]* | wc -l', None),
+    ('echo $$; set -- /proc/[0-9]*; test $# -gt 0', None),
     ('echo kept > ~/x && cat ~/x', 'kept'),
 ])
 def test_it_works_inside(inside, home, workspace, script, said):
@@ -81,6 +82,7 @@ def test_it_works_inside_with_namespaces(inside, home, workspace, script, said):
     test_it_works_inside(inside, home, workspace, script, said)
 
 
+@pytest.mark.quick
 @only_spaces
 def test_what_is_written_stays_in_the_workspace_and_nowhere_else(inside, home, workspace):
     assert inside('echo mine > made; echo lost > ~/lost; echo lost > /tmp/lost').returncode == 0
@@ -104,6 +106,7 @@ def test_the_environment_is_fresh(inside):
     assert result.stdout == 'y z\n'
 
 
+@pytest.mark.quick
 def test_standard_streams_pass_unchanged(inside):
     result = inside('cat; echo err >&2', input='a\x01b\n' * 1000)
     assert result.stdout == 'a\x01b\n' * 1000 and result.stderr == 'err\n'
@@ -151,6 +154,7 @@ def key(home):
     return folder / 'id'
 
 
+@pytest.mark.quick
 def test_home_is_empty_and_a_key_is_not_there(inside, key):
     result = inside('cat ~/.ssh/id; ls -A ~')
     assert 'the key' not in result.stdout and 'No such file' in result.stderr
@@ -164,6 +168,7 @@ def test_with_broad_reading_a_key_is_denied(inside, level, key):
     assert result.stdout == '' and len(refused) == (2 if level == 'standard' else 3), result
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize('script', ['cat secrets/a', 'ls secrets', 'mv secrets s', 'cat link', 'cat /proc/self/cwd/secrets/a'])
 def test_a_denied_directory_is_closed_by_every_name(inside, workspace, script):
     (workspace / 'secrets').mkdir()
@@ -227,6 +232,7 @@ def test_without_exec_the_command_starts_and_starts_nothing(ringwall, level, tmp
 
 # --- how it ends ---
 
+@pytest.mark.quick
 @pytest.mark.parametrize('command, code, said', [
     (['sh', '-c', 'exit 7'], 7, ''),
     (['sh', '-c', 'kill -9 $$'], 137, ''),
@@ -280,14 +286,15 @@ def gone(mark):
 
 
 def test_a_daemon_ends_with_the_command(inside, level):
-    mark = f'86399.{os.getpid()}{LEVELS.index(level)}'
+    mark = f'86399.{secrets.randbelow(10 ** 12):012}'
     assert inside(f'(setsid sh -c "sleep {mark} & sleep {mark}" >/dev/null 2>&1 &); sleep 0.2').returncode == 0
     assert with_word(mark) == []
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize('delay', [0, 0.001, 0.002, 0.005, 0.02, 0.2])
 def test_killing_ringwall_ends_everything(build, home, workspace, level, delay):
-    mark = f'86398.{os.getpid()}{LEVELS.index(level)}{int(delay * 1000)}'
+    mark = f'86398.{secrets.randbelow(10 ** 12):012}'
     process = start(build, home, workspace, level, f'(setsid sleep {mark} &) ; sleep {mark}')
     time.sleep(delay)
     process.kill()
@@ -304,6 +311,7 @@ def test_no_mount_is_left(inside):
 
 # --- what cannot be held is refused ---
 
+@pytest.mark.quick
 @pytest.mark.parametrize('flags, said', [
     (['--unix-socket', '/run/x'], 'cannot take the unix socket /run/x: No such file or directory'),
     (['--unix-socket', '/etc/passwd'], '/etc/passwd is no unix socket'),

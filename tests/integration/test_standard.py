@@ -1,6 +1,7 @@
 """Level standard: Landlock and seccomp without any namespace. What differs from the other levels, and how it ends."""
 import os
 import pathlib
+import secrets
 import signal
 import stat
 import subprocess
@@ -8,6 +9,7 @@ import time
 
 import pytest
 
+from leftovers import left_since, leftovers
 from processes import with_word
 
 LEVEL = 'standard'
@@ -20,19 +22,15 @@ def standard(ringwall):
     return run
 
 
-def scratches():
-    return {str(path) for path in pathlib.Path('/tmp').glob('ringwall-*')}
-
-
 # --- a home and a place for temporary files, elsewhere ---
 
 def test_home_and_tmpdir_are_private_and_go_with_the_box(standard):
-    before = scratches()
+    before = leftovers()
     result = standard('echo $HOME; echo $TMPDIR; echo x > ~/kept; cat ~/kept; mktemp; stat -c %a $HOME')
     assert result.returncode == 0
     home, tmp, kept, made, mode = result.stdout.split()
     assert os.path.dirname(home) == os.path.dirname(tmp) and made.startswith(f'{tmp}/') and (kept, mode) == ('x', '700')
-    assert not os.path.exists(os.path.dirname(home)) and scratches() == before
+    assert not os.path.exists(os.path.dirname(home)) and not left_since(before)
 
 
 @pytest.mark.parametrize('script', [
@@ -43,9 +41,10 @@ def test_home_and_tmpdir_are_private_and_go_with_the_box(standard):
     'mkdir a; (while :; do mktemp -p a; done) & sleep 0.1',
 ])
 def test_whatever_lies_there_is_removed(standard, script):
-    before = scratches()
-    assert standard(f'cd $TMPDIR; {script} >/dev/null 2>&1').returncode == 0
-    assert scratches() == before
+    before = leftovers()
+    result = standard(f'cd $TMPDIR; pwd; {script} >/dev/null 2>&1')
+    assert result.returncode == 0
+    assert not os.path.exists(os.path.dirname(result.stdout.strip())) and not left_since(before)
 
 
 def test_a_home_that_is_granted_is_the_real_one(standard, home):
@@ -104,7 +103,7 @@ def test_unix_sockets_can_be_had_in_pairs_only(standard):
 # --- the end ---
 
 def test_what_forks_faster_than_it_is_found_ends_too(standard):
-    mark = f'86397.{os.getpid()}'
+    mark = f'86397.{secrets.randbelow(10 ** 12):012}'
     chain = ('import os, time\n'
              'if os.fork(): os._exit(0)\n'
              'os.setsid()\n'
@@ -126,22 +125,19 @@ def test_a_sibling_of_ringwall_is_not_ended(standard):
 
 @pytest.mark.parametrize('delay', [0, 0.001, 0.003, 0.01, 0.1])
 def test_a_killed_ringwall_leaves_no_directory(build, home, workspace, delay):
-    before = scratches()
+    before = leftovers()
     process = subprocess.Popen([build / 'ringwall', 'run', '--level', 'standard', '--', 'sh', '-c', 'mktemp; sleep 60'],
                                cwd=workspace, env={'HOME': str(home), 'PATH': '/usr/bin:/bin'}, stdout=subprocess.DEVNULL)
     time.sleep(delay)
     process.send_signal(signal.SIGKILL)
     process.wait()
-    deadline = time.monotonic() + 30
-    while not scratches() <= before and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert scratches() <= before, subprocess.run(['ps', '-eo', 'uid,pid,ppid,lstart,stat,wchan,args'], stdout=subprocess.PIPE, text=True,
+    assert not left_since(before), subprocess.run(['ps', '-eo', 'uid,pid,ppid,lstart,stat,wchan,args'], stdout=subprocess.PIPE, text=True,
                                                  check=True).stdout
 
 
 @pytest.mark.parametrize('victim', ['keeper', 'second'])
 def test_a_killed_keeper_leaves_nothing(build, home, workspace, victim):
-    before, mark = scratches(), f'6{os.getpid()}'
+    before, mark = leftovers(), f'86396.{secrets.randbelow(10 ** 12):012}'
     process = subprocess.Popen([build / 'ringwall', 'run', '--level', 'standard', '--', 'sh', '-c',
                                 f'setsid sleep {mark} & echo; sleep {mark}'], cwd=workspace, stdout=subprocess.PIPE,
                                stderr=subprocess.DEVNULL, env={'HOME': str(home), 'PATH': '/usr/bin:/bin'})
@@ -155,9 +151,9 @@ def test_a_killed_keeper_leaves_nothing(build, home, workspace, victim):
     process.stdout.close()
 
     deadline = time.monotonic() + 10
-    while (with_word(mark) or not scratches() <= before) and time.monotonic() < deadline:
+    while with_word(mark) and time.monotonic() < deadline:
         time.sleep(0.02)
-    assert with_word(mark) == [] and scratches() <= before
+    assert with_word(mark) == [] and not left_since(before)
 
 
 def children(pid):

@@ -7,6 +7,7 @@ import hashlib
 import os
 import pty
 import re
+import secrets
 import select
 import signal
 import struct
@@ -15,6 +16,8 @@ import termios
 import time
 
 import pytest
+
+from processes import with_word
 
 TYPE = 0x5412   # TIOCSTI
 PATIENCE = 20
@@ -512,12 +515,13 @@ def test_a_cut_line_ends_the_command(terminal, run):
 
 
 def test_nothing_stays_when_ringwall_is_killed(terminal, run):
-    process = run('sh', '-c', 'echo ready; exec sleep 61.7')
+    mark = f'61.{secrets.randbelow(10 ** 12):012}'
+    process = run('sh', '-c', f'echo ready; exec sleep {mark}')
     terminal.expect('ready')
     process.kill()
     process.wait()
     end = time.monotonic() + PATIENCE
-    while subprocess.run(['pgrep', '-f', 'sleep 61[.]7'], stdout=subprocess.DEVNULL, check=False).returncode == 0:
+    while with_word(mark):
         assert time.monotonic() < end
         time.sleep(0.05)
 

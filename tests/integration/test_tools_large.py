@@ -34,7 +34,7 @@ def fill(folder):
 
 @pytest.fixture(scope='module', name='million')
 def fixture_million():
-    folder = tempfile.mkdtemp(dir=SHARED_MEMORY if os.access(SHARED_MEMORY, os.W_OK) else None)
+    folder = tempfile.mkdtemp(prefix='of-a-test-', dir=SHARED_MEMORY if os.access(SHARED_MEMORY, os.W_OK) else None)
     fill(folder)
     yield pathlib.Path(folder)
     shutil.rmtree(folder)
@@ -69,6 +69,8 @@ def begin(client, number, tool, **arguments):
     client.send({'jsonrpc': '2.0', 'id': number, 'method': 'tools/call', 'params': {'name': tool, 'arguments': arguments}})
 
 
+@pytest.mark.heavy
+@pytest.mark.together('million')
 def test_a_million_files_are_searched_in_bounded_memory(serve, million):
     client = serve(million)
     result = client('Grep', pattern='needle', ignored=True)
@@ -82,6 +84,8 @@ def test_a_million_files_are_searched_in_bounded_memory(serve, million):
     assert most_memory(client.box()) < MOST_MEMORY
 
 
+@pytest.mark.heavy
+@pytest.mark.together('million')
 def test_a_search_keeps_nobody_waiting_and_ends_when_it_is_cancelled(serve, million):
     client = serve(million)
     client.refusal('Read', file_path='none')
@@ -208,6 +212,7 @@ def test_deep_trees_are_walked_to_their_bound_and_that_is_told(serve, workspace)
     assert result['content'][0]['text'].endswith('(1 directories could not be read)\n')
 
 
+@pytest.mark.heavy
 def test_a_pattern_without_end_is_ended(serve, workspace):
     (workspace / 'f').write_text('a' * 48 + ' ' + 'a' * 3000000, encoding='utf-8')
     client = serve(workspace)

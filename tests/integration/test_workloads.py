@@ -45,7 +45,7 @@ def list_files(folder, varying):
 @pytest.fixture
 def both(ringwall, home, workspace, level):
     """Runs a script outside and inside, and compares: both('echo hi') -> Outcome of the inside."""
-    def run(script, *flags, prepare=None, path=PATH, varying=None, env=None, timeout=100):
+    def run(script, *flags, prepare=None, path=PATH, varying=None, env=None, timeout=280):
         outcomes = []
         for confined in (False, True):
             shutil.rmtree(home)
@@ -252,6 +252,9 @@ def test_gcc_and_make(both):
     assert result.out == '9\ninner\n9\n'
 
 
+@pytest.mark.heavy
+@pytest.mark.parametrize('level', [pytest.param('standard', marks=pytest.mark.long), 'strict',
+                                   pytest.param('maximum', marks=pytest.mark.long)], indirect=True)
 def test_this_project_builds(both, repo):
     """The same objects, and the program runs."""
     need('meson', 'ninja', 'gcc')
@@ -314,6 +317,7 @@ def npm_project(tmp_path_factory):
     return folder / 'project'
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize('command', ['npm ci', 'npm install --no-package-lock', 'npm ci && npm rebuild'])
 def test_npm(both, npm_project, command):
     result = both(f'export npm_config_offline=true npm_config_update_notifier=false; ({command}) > /dev/null; npm test --silent; '
@@ -389,6 +393,7 @@ def test_a_language(both, level, name):
 
 # --- Python ---
 
+@pytest.mark.heavy
 @pytest.mark.parametrize('flags', ['--without-pip', ''])
 def test_a_virtual_environment(both, flags):
     need('python3')
@@ -430,7 +435,7 @@ PYTHON_DIFFERENCES = {
 @functools.cache
 def outside_outcomes(command, **env):
     with tempfile.TemporaryDirectory() as folder:
-        result = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=100, stdin=subprocess.DEVNULL,
+        result = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=280, stdin=subprocess.DEVNULL,
                                 env={**env, 'HOME': folder, 'LANG': 'C.UTF-8', 'TERM': 'dumb', 'TMPDIR': '/tmp'})
     return outcomes_of(result)
 
@@ -439,6 +444,7 @@ def outcomes_of(result):
     return dict(re.findall(r'^test\w* \((test\.[\w.]+)\).*?\.\.\. (ok|FAIL|ERROR|skipped)', result.stdout + result.stderr, re.M | re.S))
 
 
+@pytest.mark.heavy
 @only_spaces
 @pytest.mark.parametrize('module', PYTHON_TESTS)
 def test_pythons_own_tests_end_as_they_do_outside(ringwall, level, module):
@@ -446,7 +452,7 @@ def test_pythons_own_tests_end_as_they_do_outside(ringwall, level, module):
     command = (python, '-m', 'test', '-v', *(['-m', cases] if cases else []), module)
     env = {'PATH': f'{os.path.dirname(python)}:{PATH}', 'PYTHONDONTWRITEBYTECODE': '1'}
     outside = outside_outcomes(command, **env)
-    result = ringwall('run', '--level', level, '--env', 'PYTHONDONTWRITEBYTECODE', '--', *command, env=env, timeout=100)
+    result = ringwall('run', '--level', level, '--env', 'PYTHONDONTWRITEBYTECODE', '--', *command, env=env, timeout=280)
     inside = outcomes_of(result)
     assert outside and inside, result.stdout
     wrong = {name: (outside.get(name), inside.get(name)) for name in outside.keys() | inside.keys()

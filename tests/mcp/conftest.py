@@ -1,4 +1,5 @@
 """What these tests share: the packages that the lock file names, a Node that is new enough for all of them, and servers."""
+import fcntl
 import os
 import pathlib
 import platform
@@ -25,10 +26,17 @@ def scripts():
         pytest.skip('needs Node 20 or newer, with npm')
     folder = BUILD / 'mcp-clients'
     folder.mkdir(exist_ok=True)
-    for name in ('package.json', 'package-lock.json', '.npmrc', 'session.mjs', 'v2.mjs'):
-        shutil.copy(HERE / name, folder)
-    result = subprocess.run(['npm', 'ci', '--no-progress'], cwd=folder, capture_output=True, text=True, check=False)
-    assert result.returncode == 0, result.stderr
+    wanted = b''.join((HERE / name).read_bytes() for name in ('package.json', 'package-lock.json', '.npmrc', 'session.mjs', 'v2.mjs'))
+    done = folder / 'installed'
+    with open(folder / 'lock', 'w', encoding='ascii') as lock:      # several pytest may want it at once
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not done.exists() or done.read_bytes() != wanted:
+            done.unlink(missing_ok=True)
+            for name in ('package.json', 'package-lock.json', '.npmrc', 'session.mjs', 'v2.mjs'):
+                shutil.copy(HERE / name, folder)
+            result = subprocess.run(['npm', 'ci', '--no-progress'], cwd=folder, capture_output=True, text=True, check=False)
+            assert result.returncode == 0, result.stderr
+            done.write_bytes(wanted)
     return folder
 
 

@@ -180,7 +180,7 @@ static void test_arena_array_that_cannot_grow_changes_nothing(void **state)
 
 /* descriptors */
 
-static char folder[] = "/tmp/ringwall-base-XXXXXX";
+static char folder[] = "/tmp/base-test-XXXXXX";
 static char name[sizeof folder + 8];
 
 static int folder_make(void **state)

@@ -47,7 +47,7 @@ static void link_to(const char *target, const char *name)
 
 static int make_scene(void **state)
 {
-        char name[] = "/tmp/ringwall-test-XXXXXX";
+        char name[] = "/tmp/path-test-XXXXXX";
         (void)state;
         assert_non_null(mkdtemp(name));
         char *real = realpath(name, NULL);

@@ -34,7 +34,7 @@ static char root[PATH_MAX];
 static int make_box(void **state)
 {
         (void)state;
-        char name[] = "/tmp/ringwall-tools-XXXXXX";
+        char name[] = "/tmp/tools-test-XXXXXX";
         assert_non_null(mkdtemp(name));
         char *real = realpath(name, NULL);
         assert_non_null(real);
