@@ -1,4 +1,4 @@
-# The front door for those who expect one; meson and ninja do the work. Unlike ./run and ./test it installs no packages.
+# For people who expect a Makefile; meson and ninja do the work. Unlike ./run and ./test it installs no packages.
 PREFIX ?= /usr/local
 build = $(or $(RINGWALL_BUILD),build)
 all:; @tools/prepare

@@ -18,15 +18,15 @@
 
 /* No bound on what they write. */
 #pragma GCC poison strcpy strcat stpcpy sprintf vsprintf gets
-/* Truncate without a word, or leave the terminator off. */
+/* Truncate silently, or leave the terminator off. */
 #pragma GCC poison strncpy strncat
 /* Hidden static state. */
 #pragma GCC poison strtok asctime ctime gmtime localtime
 /* Cannot report an error. */
 #pragma GCC poison atoi atol atoll atof
-/* A shell between us and the program. */
+/* Run a shell. */
 #pragma GCC poison system popen
-/* Racy names. */
+/* Return names that another process can take first. */
 #pragma GCC poison mktemp tmpnam tempnam
 
 #endif

@@ -1,4 +1,4 @@
-/* Base64, as RFC 4648 section 4 has it: padded, no line breaks. */
+/* Base64 of RFC 4648, section 4: padded, no line breaks. */
 #ifndef RINGWALL_BASE_BASE64_H
 #define RINGWALL_BASE_BASE64_H
 
@@ -9,7 +9,7 @@
 
 void base64_encode(struct text *out, const void *bytes, size_t length);
 
-/* False, with nothing added, for anything but the one spelling that the encoder gives. */
+/* Accepts only the canonical encoding, as base64_encode() writes it. Otherwise returns false and adds nothing. */
 bool base64_decode(struct text *out, const char *code, size_t length);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* Milliseconds of a clock that does not jump. */
+/* Milliseconds of CLOCK_MONOTONIC, which never jumps. */
 int64_t clock_ms(void);
 
 #endif

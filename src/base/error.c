@@ -5,30 +5,29 @@
 #include <stdio.h>
 #include <string.h>
 
-static void fill(struct error *e, int code, const char *stage, const char *format, va_list args)
+static void fill(struct error *e, int code, const char *format, va_list args)
 {
         e->code = code;
-        e->stage = stage;
         (void)vsnprintf(e->text, sizeof e->text, format, args);
 }
 
-int error_set(struct error *e, int code, const char *stage, const char *format, ...)
+int error_set(struct error *e, int code, const char *format, ...)
 {
         if (e) {
                 va_list args;
                 va_start(args, format);
-                fill(e, code, stage, format, args);
+                fill(e, code, format, args);
                 va_end(args);
         }
         return -code;
 }
 
-int error_errno(struct error *e, int code, const char *stage, const char *format, ...)
+int error_errno(struct error *e, int code, const char *format, ...)
 {
         if (e) {
                 va_list args;
                 va_start(args, format);
-                fill(e, code, stage, format, args);
+                fill(e, code, format, args);
                 va_end(args);
                 size_t used = strlen(e->text);
                 const char *why = strerrordesc_np(code);

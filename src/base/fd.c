@@ -15,9 +15,7 @@ void fd_close(int *fd)
         *fd = -1;
 }
 
-static const char read_stage[] = "read file";
-
-/* Grows as it reads instead of trusting st_size: files under /proc and growing files say anything. */
+/* Grows the buffer while reading. st_size is not trusted: it is 0 in /proc, and a file may grow meanwhile. */
 static int read_up_to(int fd, size_t cap, char **ret_data, size_t *ret_length)
 {
         CLEANUP_FREE char *data = NULL;
@@ -52,16 +50,16 @@ int fd_read_open(int fd, const char *path, size_t cap, char **ret_data, size_t *
 {
         struct stat st;
         if (fstat(fd, &st) < 0)
-                return error_errno(e, errno, read_stage, "cannot stat %s", path);
+                return error_errno(e, errno, "cannot stat %s", path);
         if (S_ISDIR(st.st_mode))
-                return error_set(e, EISDIR, read_stage, "%s is a directory, not a file", path);
+                return error_set(e, EISDIR, "%s is a directory, not a file", path);
         if (!S_ISREG(st.st_mode))
-                return error_set(e, EINVAL, read_stage, "%s is not a regular file", path);
+                return error_set(e, EINVAL, "%s is not a regular file", path);
         int r = read_up_to(fd, cap, ret_data, ret_length);
         if (r == -EFBIG)
-                return error_set(e, EFBIG, read_stage, "%s is larger than %zu bytes, the most that is read", path, cap);
+                return error_set(e, EFBIG, "%s is larger than %zu bytes, which is the limit", path, cap);
         if (r < 0)
-                return error_errno(e, -r, read_stage, "cannot read %s", path);
+                return error_errno(e, -r, "cannot read %s", path);
         return 0;
 }
 
@@ -69,7 +67,7 @@ int fd_read_file(const char *path, size_t cap, char **ret_data, size_t *ret_leng
 {
         CLEANUP_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
         if (fd < 0)
-                return error_errno(e, errno, read_stage, "cannot open %s", path);
+                return error_errno(e, errno, "cannot open %s", path);
         return fd_read_open(fd, path, cap, ret_data, ret_length, e);
 }
 
@@ -88,7 +86,7 @@ int fd_write_all(int fd, const void *data, size_t length)
         return 0;
 }
 
-int fd_open_straight(int directory, const char *path, int flags, unsigned mode)
+int fd_open_no_symlinks(int directory, const char *path, int flags, unsigned mode)
 {
         struct open_how how = {
                 .flags = (unsigned)flags | O_CLOEXEC,

@@ -1,14 +1,12 @@
 /*
- * JSON; see json.h. The text comes from outside. Before jansson sees it, one pass over the bytes counts how deep the
- * brackets nest: jansson's parser recurses, and so do we when we walk the value, so depth is stack. Up to its first
+ * JSON; see json.h. The text is untrusted. Before jansson sees it, one pass over the bytes counts how deep the brackets
+ * nest: jansson's parser recurses, and so does our code that walks the value, so depth costs stack. Up to its first
  * syntax error jansson is never deeper than this count, because it agrees with the pass on where strings begin and end.
  */
 #include "base/json.h"
 
 #include <errno.h>
 #include <string.h>
-
-static const char stage[] = "json";
 
 struct place {
         unsigned line, column;
@@ -21,7 +19,7 @@ static struct place place_of(const char *text, size_t offset)
         for (size_t i = 0; i < offset; i++) {
                 if (text[i] == '\n')
                         p = (struct place){ p.line + 1, 1 };
-                else if (((unsigned char)text[i] & 0xc0) != 0x80) /* continuation bytes are no characters */
+                else if (((unsigned char)text[i] & 0xc0) != 0x80) /* not a continuation byte */
                         p.column++;
         }
         return p;
@@ -48,14 +46,14 @@ static size_t find_too_deep(const char *text, size_t length, size_t cap)
 
 static int fail_at(struct error *e, int code, struct place p, const char *message)
 {
-        return error_set(e, code, stage, "line %u, column %u: %s", p.line, p.column, message);
+        return error_set(e, code, "line %u, column %u: %s", p.line, p.column, message);
 }
 
-/* jansson quotes the input in its messages; column 0 is its word for the start of a line. */
-static int fail_with(struct error *e, const json_error_t *why, struct place *ret)
+/* jansson's messages quote the input, so they are escaped. It reports column 0 for the start of a line. */
+static int fail_from_jansson(struct error *e, const json_error_t *why, struct place *ret)
 {
         if (json_error_code(why) == json_error_out_of_memory)
-                return error_errno(e, ENOMEM, stage, "cannot store the JSON value");
+                return error_errno(e, ENOMEM, "cannot store the JSON value");
         ret->line = why->line > 0 ? (unsigned)why->line : 1;
         ret->column = why->column > 0 ? (unsigned)why->column : 1;
         if (json_error_code(why) == json_error_null_character)
@@ -69,21 +67,21 @@ static int parse(const char *text, size_t length, size_t cap_bytes, size_t cap_d
                  struct place *ret_place)
 {
         if (length > cap_bytes)
-                return error_set(e, EFBIG, stage, "%zu bytes of JSON, more than the %zu allowed", length, cap_bytes);
-        const char *nul = memchr(text, '\0', length); /* jansson does not see one behind a number */
+                return error_set(e, EFBIG, "%zu bytes of JSON, more than the %zu allowed", length, cap_bytes);
+        const char *nul = memchr(text, '\0', length); /* jansson misses a NUL after a number */
         if (nul) {
                 *ret_place = place_of(text, (size_t)(nul - text));
                 return fail_at(e, EINVAL, *ret_place, "a NUL byte");
         }
-        size_t deep = find_too_deep(text, length, cap_depth);
-        if (deep < length) {
-                *ret_place = place_of(text, deep);
+        size_t too_deep = find_too_deep(text, length, cap_depth);
+        if (too_deep < length) {
+                *ret_place = place_of(text, too_deep);
                 return fail_at(e, ELOOP, *ret_place, "nested too deeply");
         }
         json_error_t why;
         json_t *value = json_loadb(text, length, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &why);
         if (!value)
-                return fail_with(e, &why, ret_place);
+                return fail_from_jansson(e, &why, ret_place);
         *ret = value;
         return 0;
 }
@@ -106,7 +104,7 @@ struct writer {
         int error;
 };
 
-/* jansson takes any nonzero answer for "stop" and forgets it, so the reason stays in the writer. */
+/* jansson stops at any nonzero result but does not return it, so the writer keeps the error. */
 static int write_piece(const char *bytes, size_t length, void *data)
 {
         struct writer *w = data;

@@ -51,8 +51,8 @@ static struct block *block_add(struct arena *a, size_t need)
                 size = LARGEST_BLOCK;
         if (size < need)
                 size = need;
-        size_t whole = 0;
-        struct block *b = __builtin_add_overflow(sizeof *b, size, &whole) ? NULL : malloc(whole);
+        size_t total = 0;
+        struct block *b = __builtin_add_overflow(sizeof *b, size, &total) ? NULL : malloc(total);
         if (!b)
                 return NULL;
         b->next = a->blocks;

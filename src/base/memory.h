@@ -1,6 +1,6 @@
 /*
- * Who frees what. Two shapes: single objects with a cleanup attribute, and arenas for things that live and die
- * together (a parsed file, a plan). An arena has a cap, so input can never make us use unbounded memory.
+ * Ownership of memory, in two forms: single objects with a cleanup attribute, and arenas for objects that are freed
+ * together (a parsed file, a plan). An arena has a cap, so that no input can use unbounded memory.
  */
 #ifndef RINGWALL_BASE_MEMORY_H
 #define RINGWALL_BASE_MEMORY_H
@@ -24,10 +24,10 @@ static inline void memory_free_pointer(void *p)
 
 struct arena;
 
-/* An arena that never hands out more than cap bytes; NULL without memory. */
+/* An arena that never hands out more than cap bytes; NULL if out of memory. */
 struct arena *arena_new(size_t cap);
 void arena_free(struct arena *a);
-/* Was anything refused because of the cap? */
+/* Has an allocation failed because of the cap? */
 bool arena_is_full(const struct arena *a);
 static inline void arena_free_pointer(struct arena **a)
 {
@@ -35,20 +35,20 @@ static inline void arena_free_pointer(struct arena **a)
 }
 #define CLEANUP_ARENA CLEANUP(arena_free_pointer)
 
-/* Zeroed memory aligned for any type; NULL when the cap or the system's memory is reached. */
+/* Zeroed memory aligned for any type; NULL beyond the cap or if out of memory. */
 void *arena_alloc(struct arena *a, size_t size);
 #define ARENA_NEW(a, type) ((type *)arena_alloc((a), sizeof(type)))
 
-/* Copies with a terminator; text need not have one. */
+/* Copies of a text, with a terminator; the first takes `length` bytes, which need not have one. */
 char *arena_copy(struct arena *a, const char *text, size_t length);
 char *arena_string(struct arena *a, const char *text);
-/* The two texts, one behind the other. */
+/* Concatenates the two texts. */
 char *arena_join(struct arena *a, const char *first, const char *second);
 char *arena_format(struct arena *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /*
- * Room for one more element in an array that lives in the arena: doubles it when it is full. Returns the new element,
- * zeroed, and counts it; NULL when there is no memory, and then nothing changed.
+ * Appends an element to an array in the arena; a full array is doubled. Returns the new element, zeroed, and increments
+ * *count. If out of memory, returns NULL and changes nothing.
  */
 void *arena_array_add(struct arena *a, void *array_pointer, size_t *count, size_t element_size);
 

@@ -1,7 +1,7 @@
 /*
- * Options; see options.h. The parser walks argv once. Every option, long or short, ends in use_add, where the rules
- * that hold for all of them are: given once, not empty, one of the words. The arguments may come from anywhere, so a
- * message shows them escaped and shortened.
+ * Options; see options.h. The parser walks argv once. Every option, long or short, is added by add_use(), which checks
+ * what applies to all of them: given once, not empty, one of the words. The arguments are untrusted, so messages show
+ * them escaped and shortened.
  */
 #include "base/options.h"
 
@@ -10,18 +10,26 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char stage[] = "options";
-
 static const struct option_row help_row = {
         .id = OPTIONS_HELP_ID, .letter = 'h', .name = "help", .help = "Show this help.",
 };
 
+static const struct option_row *table_row_at(const struct options_table *table, size_t index)
+{
+        if (table->row_at)
+                return table->row_at(index);
+        return index < table->count ? &table->rows[index] : NULL;
+}
+
 const struct option_row *options_row_at(const struct options_verb *verb, size_t index)
 {
         for (size_t i = 0; i < OPTIONS_TABLES_MAX && verb->tables[i]; i++) {
-                if (index < verb->tables[i]->count)
-                        return &verb->tables[i]->rows[index];
-                index -= verb->tables[i]->count;
+                const struct options_table *table = verb->tables[i];
+                size_t count = 0;
+                for (const struct option_row *row; (row = table_row_at(table, count)); count++)
+                        if (count == index)
+                                return row;
+                index -= count;
         }
         return index == 0 ? &help_row : NULL;
 }
@@ -44,18 +52,18 @@ size_t options_split_words(const char *placeholder, struct options_word words[OP
 struct parser {
         struct options_result *result;
         struct error *error;
-        int next; /* index of the argument that comes next */
+        int next; /* index of the next argument */
 };
 
-/* An argument made fit for a message: escaped, and cut between two characters. */
-struct shown {
+/* An argument for a message: escaped, and truncated between two characters. */
+struct escaped {
         char text[96];
 };
 
-static struct shown show(const char *argument, size_t length)
+static struct escaped escape_argument(const char *argument, size_t length)
 {
         enum { LONGEST = 60 };
-        struct shown s = { .text = "?" };
+        struct escaped s = { .text = "?" };
         CLEANUP_TEXT struct text t = { 0 };
         size_t i = 0;
         while (i < length && t.length < LONGEST && !t.failed) {
@@ -68,7 +76,7 @@ static struct shown show(const char *argument, size_t length)
         return s;
 }
 
-static const struct option_row *row_by_name(const struct options_verb *verb, const char *name, size_t length)
+static const struct option_row *find_row_by_name(const struct options_verb *verb, const char *name, size_t length)
 {
         const struct option_row *row;
         for (size_t i = 0; (row = options_row_at(verb, i)); i++)
@@ -77,7 +85,7 @@ static const struct option_row *row_by_name(const struct options_verb *verb, con
         return NULL;
 }
 
-static const struct option_row *row_by_letter(const struct options_verb *verb, char letter)
+static const struct option_row *find_row_by_letter(const struct options_verb *verb, char letter)
 {
         const struct option_row *row;
         for (size_t i = 0; (row = options_row_at(verb, i)); i++)
@@ -86,7 +94,7 @@ static const struct option_row *row_by_letter(const struct options_verb *verb, c
         return NULL;
 }
 
-static int unknown_name(struct parser *p, const char *name, size_t length)
+static int report_unknown_name(struct parser *p, const char *name, size_t length)
 {
         const char *names[OPTIONS_ROWS_MAX];
         const struct option_row *row;
@@ -94,18 +102,18 @@ static int unknown_name(struct parser *p, const char *name, size_t length)
         for (; count < OPTIONS_ROWS_MAX && (row = options_row_at(p->result->verb, count)); count++)
                 names[count] = row->name;
 
-        struct shown shown = show(name, length);
-        const char *nearest = text_nearest(shown.text, names, count);
+        struct escaped escaped = escape_argument(name, length);
+        const char *nearest = text_nearest(escaped.text, names, count);
         if (nearest)
-                return error_set(p->error, EINVAL, stage, "unknown option '--%s'; did you mean '--%s'?", shown.text,
+                return error_set(p->error, EINVAL, "unknown option '--%s'; did you mean '--%s'?", escaped.text,
                                  nearest);
-        return error_set(p->error, EINVAL, stage, "unknown option '--%s'", shown.text);
+        return error_set(p->error, EINVAL, "unknown option '--%s'", escaped.text);
 }
 
 static int check_value(struct parser *p, const struct option_row *row, const char *value)
 {
         if (!*value)
-                return error_set(p->error, EINVAL, stage, "option '--%s' needs %s, but its value is empty", row->name,
+                return error_set(p->error, EINVAL, "option '--%s' needs %s, but its value is empty", row->name,
                                  row->placeholder);
         if (row->kind != OPTION_WORDS)
                 return 0;
@@ -114,36 +122,36 @@ static int check_value(struct parser *p, const struct option_row *row, const cha
         for (size_t i = 0; i < count; i++)
                 if (strlen(value) == words[i].length && memcmp(value, words[i].start, words[i].length) == 0)
                         return 0;
-        return error_set(p->error, EINVAL, stage, "option '--%s' takes %s, not '%s'", row->name, row->placeholder,
-                         show(value, strlen(value)).text);
+        return error_set(p->error, EINVAL, "option '--%s' takes %s, not '%s'", row->name, row->placeholder,
+                         escape_argument(value, strlen(value)).text);
 }
 
-static int use_add(struct parser *p, const struct option_row *row, const char *value, int index)
+static int add_use(struct parser *p, const struct option_row *row, const char *value, int index)
 {
         struct options_result *r = p->result;
         if (row->id == OPTIONS_HELP_ID)
                 return OPTIONS_HELP;
         if (!row->repeatable && options_has(r, row->id))
-                return error_set(p->error, EINVAL, stage, "option '--%s' is given twice", row->name);
+                return error_set(p->error, EINVAL, "option '--%s' is given twice", row->name);
         if (value) {
                 int error = check_value(p, row, value);
                 if (error < 0)
                         return error;
         }
         if (r->use_count >= OPTIONS_USES_MAX)
-                return error_set(p->error, E2BIG, stage, "more than %d options", OPTIONS_USES_MAX);
+                return error_set(p->error, E2BIG, "more than %d options", OPTIONS_USES_MAX);
         struct option_use *use = arena_array_add(r->arena, &r->uses, &r->use_count, sizeof *use);
         if (!use)
-                return error_errno(p->error, ENOMEM, stage, "cannot store the options");
+                return error_errno(p->error, ENOMEM, "cannot store the options");
         *use = (struct option_use){ .row = row, .value = value, .index = index };
         return 0;
 }
 
-/* The argument behind an option that needs one. */
+/* The argument after an option that needs a value. */
 static int take_value(struct parser *p, const struct option_row *row, const char **ret)
 {
         if (p->next >= p->result->argc)
-                return error_set(p->error, EINVAL, stage, "option '--%s' needs %s", row->name, row->placeholder);
+                return error_set(p->error, EINVAL, "option '--%s' needs %s", row->name, row->placeholder);
         *ret = p->result->argv[p->next++];
         return 0;
 }
@@ -152,11 +160,11 @@ static int take_value(struct parser *p, const struct option_row *row, const char
 static int parse_name(struct parser *p, const char *argument)
 {
         const char *name = argument + 2, *end = strchrnul(name, '=');
-        const struct option_row *row = row_by_name(p->result->verb, name, (size_t)(end - name));
+        const struct option_row *row = find_row_by_name(p->result->verb, name, (size_t)(end - name));
         if (!row)
-                return unknown_name(p, name, (size_t)(end - name));
+                return report_unknown_name(p, name, (size_t)(end - name));
         if (!row->placeholder && *end)
-                return error_set(p->error, EINVAL, stage, "option '--%s' takes no value", row->name);
+                return error_set(p->error, EINVAL, "option '--%s' takes no value", row->name);
 
         int index = p->next - 1;
         const char *value = *end ? end + 1 : NULL;
@@ -165,7 +173,7 @@ static int parse_name(struct parser *p, const char *argument)
                 if (error < 0)
                         return error;
         }
-        return use_add(p, row, value, index);
+        return add_use(p, row, value, index);
 }
 
 /* -a, -ab, -pvalue, -p value */
@@ -173,28 +181,28 @@ static int parse_letters(struct parser *p, const char *argument)
 {
         int index = p->next - 1;
         for (const char *c = argument + 1; *c; c++) {
-                const struct option_row *row = row_by_letter(p->result->verb, *c);
+                const struct option_row *row = find_row_by_letter(p->result->verb, *c);
                 if (!row)
-                        return error_set(p->error, EINVAL, stage, "unknown option '-%s'",
-                                         show(c, text_utf8_step(c, strlen(c))).text);
+                        return error_set(p->error, EINVAL, "unknown option '-%s'",
+                                         escape_argument(c, text_utf8_step(c, strlen(c))).text);
                 const char *value = row->placeholder && c[1] ? c + 1 : NULL;
                 int error = row->placeholder && !value ? take_value(p, row, &value) : 0;
                 if (error == 0)
-                        error = use_add(p, row, value, index);
+                        error = add_use(p, row, value, index);
                 if (error != 0 || value)
                         return error;
         }
         return 0;
 }
 
-static int positional_add(struct parser *p, char *argument)
+static int add_positional(struct parser *p, char *argument)
 {
         struct options_result *r = p->result;
         if (r->positional_count >= r->verb->positionals_max)
-                return error_set(p->error, EINVAL, stage, "unexpected argument '%s'",
-                                 show(argument, strlen(argument)).text);
+                return error_set(p->error, EINVAL, "unexpected argument '%s'",
+                                 escape_argument(argument, strlen(argument)).text);
         if (r->positional_count >= OPTIONS_POSITIONALS_MAX)
-                return error_set(p->error, E2BIG, stage, "more than %d arguments", OPTIONS_POSITIONALS_MAX);
+                return error_set(p->error, E2BIG, "more than %d arguments", OPTIONS_POSITIONALS_MAX);
         r->positionals[r->positional_count++] = argument;
         return 0;
 }
@@ -202,26 +210,26 @@ static int positional_add(struct parser *p, char *argument)
 static int parse_all(struct parser *p)
 {
         const struct options_result *r = p->result;
-        bool ended = false;
+        bool options_ended = false;
         while (p->next < r->argc) {
                 char *argument = r->argv[p->next++];
                 int error;
-                if (ended || argument[0] != '-' || !argument[1]) {
-                        ended = ended || r->verb->stops;
-                        error = positional_add(p, argument);
+                if (options_ended || argument[0] != '-' || !argument[1]) {
+                        options_ended = options_ended || r->verb->stops_at_positional;
+                        error = add_positional(p, argument);
                 } else if (argument[1] != '-') {
                         error = parse_letters(p, argument);
                 } else if (argument[2]) {
                         error = parse_name(p, argument);
                 } else {
-                        ended = true;
+                        options_ended = true;
                         continue;
                 }
                 if (error != 0)
                         return error;
         }
         if (r->positional_count < r->verb->positionals_min)
-                return error_set(p->error, EINVAL, stage, "%s is missing", r->verb->synopsis);
+                return error_set(p->error, EINVAL, "%s is missing", r->verb->synopsis);
         return 0;
 }
 
@@ -230,12 +238,12 @@ int options_parse(const struct options_verb *verb, int argc, char **argv, int fi
 {
         *result = (struct options_result){ .verb = verb, .argc = argc, .argv = argv, .first = first };
         size_t slots = (argc > first ? (size_t)(argc - first) : 0) + 1;
-        /* Both lists: one of fixed size, one that doubles, whose last copy is as large as all the earlier ones. */
+        /* Room for both lists. The uses are an array that doubles: all its copies together take twice its size. */
         size_t cap = slots * sizeof(char *) + 2 * OPTIONS_USES_MAX * sizeof(struct option_use) + 4096;
         result->arena = arena_new(cap);
         result->positionals = arena_alloc(result->arena, slots * sizeof(char *));
         if (!result->positionals)
-                return error_errno(e, ENOMEM, stage, "cannot store the arguments");
+                return error_errno(e, ENOMEM, "cannot store the arguments");
         struct parser parser = { .result = result, .error = e, .next = first };
         return parse_all(&parser);
 }
@@ -246,7 +254,7 @@ void options_done(struct options_result *result)
         *result = (struct options_result){ 0 };
 }
 
-/* --- asking --- */
+/* --- lookup --- */
 
 const struct option_use *options_next(const struct options_result *result, int id, const struct option_use *after)
 {
@@ -274,21 +282,21 @@ const char *options_value(const struct options_result *result, int id)
 
 enum { HELP_COLUMN = 29, EXAMPLE_INDENT = 6 };
 
-/* Adds the words of prose from the given column on, each new line indented, and ends the last line. */
+/* Adds prose, wrapped: the first line starts at `column`, further lines are indented. Ends with a newline. */
 static void add_wrapped(struct text *t, const char *prose, size_t column, size_t indent)
 {
-        bool fresh = true;
+        bool line_is_empty = true;
         while (*(prose += strspn(prose, " "))) {
                 size_t length = strcspn(prose, " ");
-                if (!fresh && column + 1 + length > OPTIONS_WIDTH) {
+                if (!line_is_empty && column + 1 + length > OPTIONS_WIDTH) {
                         text_format(t, "\n%*s", (int)indent, "");
                         column = indent;
-                        fresh = true;
+                        line_is_empty = true;
                 }
-                text_add(t, fresh ? "" : " ");
+                text_add(t, line_is_empty ? "" : " ");
                 text_add_bytes(t, prose, length);
-                column += length + !fresh;
-                fresh = false;
+                column += length + !line_is_empty;
+                line_is_empty = false;
                 prose += length;
         }
         text_add(t, "\n");
@@ -320,17 +328,34 @@ static void add_row(struct text *t, const struct option_row *row)
         add_wrapped(t, help.data ? help.data : row->help, HELP_COLUMN, HELP_COLUMN);
 }
 
+static bool same_group(const struct option_row *a, const struct option_row *b)
+{
+        return a->group && b->group ? strcmp(a->group, b->group) == 0 : a->group == b->group;
+}
+
+/* Adds the heading of the row at `first` and all rows of its group, unless an earlier row has the same heading. */
+static void add_group(struct text *t, const struct options_verb *verb, size_t first, bool styled)
+{
+        const struct option_row *row = options_row_at(verb, first);
+        for (size_t i = 0; i < first; i++)
+                if (same_group(options_row_at(verb, i), row))
+                        return;
+        add_heading(t, row->group ? row->group : "Options", styled);
+        const struct option_row *other;
+        for (size_t i = first; (other = options_row_at(verb, i)); i++)
+                if (same_group(other, row))
+                        add_row(t, other);
+}
+
 static void add_rows(struct text *t, const struct options_verb *verb, bool styled)
 {
-        const char *group = NULL;
         const struct option_row *row;
-        for (size_t i = 0; (row = options_row_at(verb, i)); i++) {
-                const char *heading = row->group ? row->group : "Options";
-                if (!group || strcmp(group, heading) != 0)
-                        add_heading(t, heading, styled);
-                group = heading;
-                add_row(t, row);
-        }
+        for (size_t i = 0; (row = options_row_at(verb, i)); i++)
+                if (row->group)
+                        add_group(t, verb, i, styled);
+        for (size_t i = 0; (row = options_row_at(verb, i)); i++)
+                if (!row->group)
+                        add_group(t, verb, i, styled);
 }
 
 void options_add_usage(struct text *t, const struct options_verb *verb, const char *program)

@@ -7,7 +7,7 @@
 int random_name(char *ret, size_t size)
 {
         static const char digits[] = "0123456789abcdef";
-        if (!size || size > 256 + 1) /* what getrandom gives in one piece */
+        if (!size || size > 256 + 1) /* getrandom() returns up to 256 bytes in full */
                 return -EINVAL;
         if (getrandom(ret, size - 1, 0) != (ssize_t)(size - 1))
                 return -errno;

@@ -1,4 +1,4 @@
-/* Names that nobody can guess, from the system's random source. */
+/* Unpredictable names, from getrandom(2). */
 #ifndef RINGWALL_BASE_RANDOM_H
 #define RINGWALL_BASE_RANDOM_H
 

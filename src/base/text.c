@@ -73,7 +73,7 @@ char *text_take(struct text *t)
         return data;
 }
 
-/* The length a lead byte announces and the smallest value that may be written with it. */
+/* The length of the sequence that this lead byte begins, and the smallest code point that needs that length. */
 static size_t lead_length(unsigned char c, uint32_t *ret_bits, uint32_t *ret_least)
 {
         if (c >= 0xc2 && c <= 0xdf) {
@@ -94,7 +94,7 @@ static size_t lead_length(unsigned char c, uint32_t *ret_bits, uint32_t *ret_lea
         return 0;
 }
 
-/* The length of the well-formed sequence at the front, 0 if there is none. */
+/* The length of the well-formed sequence at the start, 0 if there is none. */
 static size_t utf8_sequence(const unsigned char *s, size_t length)
 {
         if (s[0] < 0x80)
@@ -145,7 +145,7 @@ size_t text_utf8_step(const char *bytes, size_t length)
         return step ? step : 1;
 }
 
-/* Control characters (U+0080–U+009F too), line breaks of Unicode's own, and what reorders the text a person reads. */
+/* Control characters (U+0080–U+009F too), Unicode's line separators, and characters that reorder displayed text. */
 static bool is_hostile(const unsigned char *s, size_t step)
 {
         if (step == 1)
@@ -176,7 +176,7 @@ void text_add_visible(struct text *t, const char *bytes, size_t length)
 
 enum { LONGEST_WORD = 48 };
 
-/* Edits (insert, delete, change, swap of neighbours) from a to b; words beyond LONGEST_WORD are infinitely far. */
+/* Edits (insert, delete, change, swap of neighbours) from a to b; SIZE_MAX beyond LONGEST_WORD. */
 static size_t distance(const char *a, const char *b)
 {
         size_t la = strlen(a), lb = strlen(b);
@@ -223,6 +223,12 @@ const char *text_nearest(const char *word, const char *const *candidates, size_t
 bool text_starts(const char *text, const char *prefix)
 {
         return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+bool text_ends(const char *text, const char *suffix)
+{
+        size_t length = strlen(text), end = strlen(suffix);
+        return length >= end && memcmp(text + length - end, suffix, end) == 0;
 }
 
 bool text_to_number(const char *text, size_t length, unsigned long long *ret)

@@ -8,11 +8,11 @@
 #include "base/memory.h"
 
 /*
- * A buffer that grows. An allocation that fails is remembered in `failed` and the text stays as it was, so a writer
- * can add a hundred pieces and look once at the end.
+ * A buffer that grows. A failed allocation sets `failed` and leaves the text as it was, so that a caller can add many
+ * pieces and check once at the end.
  */
 struct text {
-        char *data; /* terminated, never NULL after text_add; free with text_done */
+        char *data; /* terminated; NULL until something was added; freed by text_done() */
         size_t length, size;
         bool failed;
 };
@@ -23,30 +23,31 @@ void text_format(struct text *t, const char *format, ...) __attribute__((format(
 void text_done(struct text *t);
 #define CLEANUP_TEXT CLEANUP(text_done)
 
-/* Hands the string over (never NULL unless memory ran out); the buffer is empty afterwards. */
+/* Hands the string over to the caller, NULL only if out of memory; the buffer is empty afterwards. */
 char *text_take(struct text *t);
 
 /*
- * Adds text that somebody else wrote, for a terminal: control characters and invalid UTF-8 are shown as \xNN, so that
- * a file name or a policy line cannot move the cursor or fake a line of ours.
+ * Adds untrusted text for a terminal: control characters and invalid UTF-8 are shown as \xNN, so that a file name or a
+ * policy line cannot move the cursor or forge a line of our output.
  */
 void text_add_visible(struct text *t, const char *bytes, size_t length);
 
-/* Offset of the first byte that is not well-formed UTF-8 (no surrogates, no overlong forms), or length if all is. */
+/* Offset of the first malformed UTF-8 byte (surrogates and overlong forms are malformed), or length if none is. */
 size_t text_utf8_valid(const char *bytes, size_t length);
 
-/* Removes what is not well-formed, in place: for texts that were cut at a number of bytes. */
+/* Removes malformed UTF-8 in place: for texts that were truncated at a byte count. */
 void text_drop_malformed(char *text);
 
 /* Bytes of the UTF-8 sequence that starts here; 1 for anything malformed. */
 size_t text_utf8_step(const char *bytes, size_t length);
 
-/* The candidate nearest to word by edit distance, or NULL when none is near enough to be meant. */
+/* The candidate nearest to word by edit distance, or NULL when none is near enough. */
 const char *text_nearest(const char *word, const char *const *candidates, size_t count);
 
 bool text_starts(const char *text, const char *prefix);
+bool text_ends(const char *text, const char *suffix);
 
-/* Ordinary decimal digits only, no sign, no space; false on overflow or anything else. */
+/* Parses ASCII digits only, no sign, no space; false on overflow or anything else. */
 bool text_to_number(const char *text, size_t length, unsigned long long *ret);
 
 #endif

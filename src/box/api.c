@@ -1,4 +1,4 @@
-/* libringwall's functions over the loader; see include/ringwall/ringwall.h, which says what each does. */
+/* libringwall's policies and plans, on top of load.h. Each function is described in include/ringwall/ringwall.h. */
 #include <errno.h>
 #include <ringwall/ringwall.h>
 #include <string.h>
@@ -13,11 +13,11 @@ struct ringwall_policy {
         struct arena *arena;
         struct load_item *items;
         size_t count;
-        bool alone;
+        bool ignore_defaults;
         char *messages;
 };
 
-/* Only a name for the callers: a plan is a struct plan. */
+/* An opaque type for callers: every pointer to it is a pointer to a struct plan. */
 struct ringwall_plan;
 
 static const struct plan *plan_of(const struct ringwall_plan *plan)
@@ -35,7 +35,7 @@ struct ringwall_policy *ringwall_policy_new(void)
         struct ringwall_policy *p = calloc(1, sizeof *p);
         if (!p)
                 return NULL;
-        p->arena = arena_new(CAP_ARENA_BYTES);
+        p->arena = arena_new(ARENA_BYTES_MAX);
         if (!p->arena) {
                 free(p);
                 return NULL;
@@ -70,24 +70,26 @@ int ringwall_policy_set(struct ringwall_policy *policy, const char *flag, const 
 
 void ringwall_policy_ignore_defaults(struct ringwall_policy *policy)
 {
-        policy->alone = true;
+        policy->ignore_defaults = true;
 }
 
 int ringwall_policy_compile(struct ringwall_policy *policy, struct ringwall_plan **ret)
 {
         CLEANUP_MESSAGES struct messages *m = messages_new();
-        CLEANUP_TEXT struct text said = { 0 };
-        struct load_request request = { .items = policy->items, .count = policy->count, .alone = policy->alone };
+        CLEANUP_TEXT struct text text = { 0 };
+        struct load_request request = { .items = policy->items,
+                                        .count = policy->count,
+                                        .ignore_defaults = policy->ignore_defaults };
         struct plan *plan = NULL;
         struct error e = { 0 };
         if (!m)
                 return -ENOMEM;
         int r = load_plan(&request, m, &plan, &e);
-        messages_print(m, &said, false);
+        messages_print(m, &text, false);
         if (r < 0)
-                text_add(&said, e.text);
+                text_add(&text, e.text);
         free(policy->messages);
-        policy->messages = text_take(&said);
+        policy->messages = text_take(&text);
         if (r > 0)
                 return -EBADMSG;
         if (r == 0)
@@ -116,7 +118,7 @@ char *ringwall_plan_to_json(const struct ringwall_plan *plan)
 
 int ringwall_plan_allows_path(const struct ringwall_plan *plan, const char *path, int write)
 {
-        CLEANUP_ARENA struct arena *arena = arena_new(CAP_ARENA_BYTES);
+        CLEANUP_ARENA struct arena *arena = arena_new(ARENA_BYTES_MAX);
         if (*path != '/')
                 return -EINVAL;
         const char *normal = arena ? pattern_normalise(arena, path) : NULL;

@@ -1,4 +1,4 @@
-/* libringwall's workspaces: containment for programs that do not need a box for it. See path/workspace.h. */
+/* libringwall's workspaces: resolves paths beneath a directory, without a box. See path/workspace.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -43,7 +43,7 @@ const char *ringwall_workspace_message(const struct ringwall_workspace *w)
         return w->error.text;
 }
 
-static int find(struct ringwall_workspace *w, const char *path, struct spot *ret)
+static int find(struct ringwall_workspace *w, const char *path, struct held_path *ret)
 {
         w->error = (struct error){ 0 };
         return workspace_find(w->inner, path, ret, &w->error);
@@ -51,7 +51,7 @@ static int find(struct ringwall_workspace *w, const char *path, struct spot *ret
 
 int ringwall_workspace_resolve(struct ringwall_workspace *w, const char *path, char **ret)
 {
-        CLEANUP_SPOT struct spot s = SPOT_NONE;
+        CLEANUP_HELD_PATH struct held_path s = HELD_PATH_NONE;
         int r = find(w, path, &s);
         if (r == 0)
                 *ret = TAKE_PTR(s.path);
@@ -60,25 +60,28 @@ int ringwall_workspace_resolve(struct ringwall_workspace *w, const char *path, c
 
 int ringwall_workspace_open_file(struct ringwall_workspace *w, const char *path, int flags)
 {
-        CLEANUP_SPOT struct spot s = SPOT_NONE;
+        CLEANUP_HELD_PATH struct held_path s = HELD_PATH_NONE;
         int r = find(w, path, &s);
         if (r < 0)
                 return r;
         if (flags & (O_CREAT | O_TMPFILE) & ~O_DIRECTORY)
-                return error_set(&w->error, EINVAL, "path", "files are made by ringwall_workspace_create and _replace");
-        return spot_open(&s, flags, &w->error);
+                return error_set(&w->error, EINVAL,
+                                 "this function opens existing files; to create one, use ringwall_workspace_create or "
+                                 "_replace");
+        return held_path_open(&s, flags, &w->error);
 }
 
 int ringwall_workspace_create(struct ringwall_workspace *w, const char *path, unsigned mode)
 {
-        CLEANUP_SPOT struct spot s = SPOT_NONE;
+        CLEANUP_HELD_PATH struct held_path s = HELD_PATH_NONE;
         int r = find(w, path, &s);
-        return r < 0 ? r : spot_create(&s, (mode_t)mode, &w->error);
+        return r < 0 ? r : held_path_create(&s, (mode_t)mode, &w->error);
 }
 
-int ringwall_workspace_replace(struct ringwall_workspace *w, const char *path, const void *data, size_t length, unsigned mode)
+int ringwall_workspace_replace(struct ringwall_workspace *w, const char *path, const void *data, size_t length,
+                               unsigned mode)
 {
-        CLEANUP_SPOT struct spot s = SPOT_NONE;
+        CLEANUP_HELD_PATH struct held_path s = HELD_PATH_NONE;
         int r = find(w, path, &s);
-        return r < 0 ? r : spot_replace(&s, data, length, (mode_t)mode, &w->error);
+        return r < 0 ? r : held_path_replace(&s, data, length, (mode_t)mode, &w->error);
 }

@@ -1,23 +1,23 @@
-/* Diagnoses; see diagnosis.h. Reports are printable already (feature_set), so they go into JSON as they are. */
+/* Diagnoses; see diagnosis.h. feature_set() has made all text printable, so it is written to JSON unchanged. */
 #include "box/diagnosis.h"
 
 #include <string.h>
 #include <unistd.h>
 
-#include "linux/linux.h"
+#include "platform/platform.h"
 #include "policy/keys.h"
-#include "wall/wall.h"
+#include "feature/feature.h"
 
 void diagnosis_make(struct diagnosis *ret)
 {
         *ret = (struct diagnosis){ .uid = geteuid() };
         (void)uname(&ret->kernel);
-        wall_probe(linux_walls, linux_wall_count, &ret->report);
+        platform_probe(&ret->report);
         for (enum level level = LEVEL_STANDARD; level <= LEVEL_MAXIMUM; level++)
                 level_judge(level, &ret->report, &ret->levels[level]);
 }
 
-/* jansson's "o" takes the reference and fails the whole when it is NULL; "s?" is null for NULL. */
+/* json_pack(): "o" takes over the reference, and the whole call fails if it is NULL; "s?" writes null for NULL. */
 
 static json_t *feature_to_json(const struct feature *f)
 {
@@ -36,12 +36,12 @@ static json_t *features_to_json(const struct probe_report *report)
         return object;
 }
 
-static json_t *needs_to_json(const struct level_need *const *lacking, size_t count)
+static json_t *needs_to_json(const struct level_need *const *unmet, size_t count)
 {
         json_t *array = json_array();
         for (size_t i = 0; array && i < count; i++) {
-                json_t *item = json_pack("{s:s, s:s}", "feature", feature_info(lacking[i]->any_of[0])->key, "lost",
-                                         lacking[i]->lost);
+                json_t *item = json_pack("{s:s, s:s}", "feature", feature_info(unmet[i]->any_of[0])->key, "lost",
+                                         unmet[i]->lost);
                 if (json_array_append_new(array, item) < 0) {
                         json_decref(array);
                         return NULL;
@@ -54,7 +54,8 @@ static json_t *level_to_json(const struct level_result *result)
 {
         return json_pack("{s:s, s:o, s:o, s:s?, s:s?}", "verdict", level_verdict_name(result->verdict), "shortfalls",
                          needs_to_json(result->shortfalls, result->shortfall_count), "missing",
-                         needs_to_json(result->missing, result->missing_count), "remark", result->remark, "try", result->help);
+                         needs_to_json(result->missing, result->missing_count), "remark", result->remark, "try",
+                         result->help);
 }
 
 json_t *diagnosis_to_json(const struct diagnosis *d)

@@ -1,4 +1,4 @@
-/* What this machine can enforce: every wall asked, every level judged. */
+/* What this machine can enforce: probes every wall and judges every level. */
 #ifndef RINGWALL_BOX_DIAGNOSIS_H
 #define RINGWALL_BOX_DIAGNOSIS_H
 
@@ -14,7 +14,7 @@ struct diagnosis {
         struct level_result levels[LEVEL_MAXIMUM + 1]; /* LEVEL_OFF stays empty */
 };
 
-/* Asks by children that leave nothing behind (linux/ask.h). */
+/* Probes in child processes, which leave nothing behind. */
 void diagnosis_make(struct diagnosis *ret);
 
 /* NULL without memory. */

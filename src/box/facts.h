@@ -1,4 +1,4 @@
-/* Asks the system for what a compilation must know: directories, PATH, names in other scripts. */
+/* Gathers the facts about this machine that a compilation needs: directories, PATH, host names beyond ASCII. */
 #ifndef RINGWALL_BOX_FACTS_H
 #define RINGWALL_BOX_FACTS_H
 
@@ -6,13 +6,16 @@
 #include "base/memory.h"
 #include "policy/facts.h"
 
-/* Everything but own_files, in the arena. A fact that cannot be had is NULL; only the current directory is a must. */
+/* Fills everything but own_files, in the arena. An unknown fact is NULL; only the current directory is required. */
 int facts_gather(struct arena *a, struct facts *ret, struct error *e);
 
-/* $XDG_CONFIG_HOME/ringwall or ~/.config/ringwall; NULL without a home. */
+/* $XDG_CONFIG_HOME/ringwall or ~/.config/ringwall; NULL without either. */
 const char *facts_config_dir(struct arena *a, const struct facts *facts);
 
-/* An international name in its ASCII form; see policy/domain.h. */
+/* $XDG_STATE_HOME/ringwall or .local/state/ringwall below `home`; NULL without either. */
+const char *facts_state_dir(struct arena *a, const char *home);
+
+/* Converts an internationalised host name to its ASCII form; see policy/domain.h. */
 bool facts_to_ascii(const char *name, char *ret, size_t size);
 
 #endif

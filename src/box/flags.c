@@ -1,4 +1,4 @@
-/* Flags to loader items; see flags.h. */
+/* Flags to options and to loader items; see flags.h. */
 #include "box/flags.h"
 
 #include <errno.h>
@@ -6,45 +6,78 @@
 
 #include "base/memory.h"
 
-/* `flag` is the source that messages and plans name; a value in the table belongs to a flag that takes none. */
-static const struct load_item rows[] = {
-        { .flag = "--policy", .kind = LOAD_POLICY },
-        { .flag = "--settings", .kind = LOAD_SETTINGS },
-        { .flag = "--ceiling", .kind = LOAD_CEILING },
-        { .flag = "--level", .kind = LOAD_FLAG, .key = KEY_LEVEL },
-        { .flag = "--best-effort", .kind = LOAD_FLAG, .key = KEY_BEST_EFFORT, .value = "true" },
-        { .flag = "--mode", .kind = LOAD_FLAG, .key = KEY_MODE },
-        { .flag = "--mdwe", .kind = LOAD_FLAG, .key = KEY_MDWE, .value = "true" },
-        { .flag = "--workspace", .kind = LOAD_FLAG, .key = KEY_WORKDIR },
-        { .flag = "--read", .kind = LOAD_FLAG, .key = KEY_READ },
-        { .flag = "--ro", .kind = LOAD_GRANT, .access = ACCESS_READ_ONLY },
-        { .flag = "--rw", .kind = LOAD_GRANT, .access = ACCESS_WRITE },
-        { .flag = "--deny-read", .kind = LOAD_FLAG, .key = KEY_DENY_READ },
-        { .flag = "--deny-write", .kind = LOAD_FLAG, .key = KEY_DENY_WRITE },
-        { .flag = "--allow-domain", .kind = LOAD_FLAG, .key = KEY_ALLOWED_DOMAINS },
-        { .flag = "--allow-private", .kind = LOAD_FLAG, .key = KEY_ALLOW_PRIVATE },
-        { .flag = "--allow-local-port", .kind = LOAD_FLAG, .key = KEY_ALLOW_LOCAL_PORTS },
-        { .flag = "--publish", .kind = LOAD_FLAG, .key = KEY_PUBLISH },
-        { .flag = "--live", .kind = LOAD_FLAG, .key = KEY_LIVE },
-        { .flag = "--unix-socket", .kind = LOAD_FLAG, .key = KEY_UNIX_SOCKETS },
-        { .flag = "--memory", .kind = LOAD_FLAG, .key = KEY_MEMORY },
-        { .flag = "--cpu", .kind = LOAD_FLAG, .key = KEY_CPU },
-        { .flag = "--processes", .kind = LOAD_FLAG, .key = KEY_PROCESSES },
-        { .flag = "--timeout", .kind = LOAD_FLAG, .key = KEY_TIMEOUT },
-        { .flag = "--env", .kind = LOAD_FLAG, .key = KEY_ENV },
+/* Flags that do not belong to a key. */
+static const struct {
+        struct option_row option;
+        enum load_kind kind;
+        enum access access;
+} other_flags[] = {
+        { { FLAG_ID_POLICY, 'p', "policy", "FILE", OPTION_FILE, true, FLAG_POLICY,
+            "Add this policy to the machine's and your own." },
+          .kind = LOAD_POLICY },
+        { { FLAG_ID_SETTINGS, 0, "settings", "FILE", OPTION_FILE, false, FLAG_POLICY,
+            "Add settings in the JSON format of srt." },
+          .kind = LOAD_SRT_SETTINGS },
+        { { FLAG_ID_CEILING, 0, "ceiling", "FILE", OPTION_FILE, true, FLAG_POLICY,
+            "Intersect with this policy: it can only take away." },
+          .kind = LOAD_CEILING },
+        { { FLAG_ID_RO, 0, "ro", "PATH", OPTION_FILE, true, FLAG_FILES, "Allow reading this. PATH? may be missing." },
+          .kind = LOAD_GRANT, .access = ACCESS_READ_ONLY },
+        { { FLAG_ID_RW, 0, "rw", "PATH", OPTION_FILE, true, FLAG_FILES,
+            "Allow reading and writing this. PATH? may be missing." },
+          .kind = LOAD_GRANT, .access = ACCESS_WRITE },
 };
+
+/* Of the keys that are for the tools, or of those that are not: the option with this index; NULL behind the last. */
+static const struct option_row *key_option_at(size_t index, bool for_tools)
+{
+        for (size_t i = 0; i < KEY_COUNT; i++) {
+                const struct option_row *option = &keys[i].flag;
+                if (option->name && (strcmp(option->group, FLAG_TOOLS) == 0) == for_tools && index-- == 0)
+                        return option;
+        }
+        return NULL;
+}
+
+static const struct option_row *option_at(size_t index)
+{
+        return index < ARRAY_SIZE(other_flags) ? &other_flags[index].option
+                                               : key_option_at(index - ARRAY_SIZE(other_flags), false);
+}
+
+static const struct option_row *tool_option_at(size_t index)
+{
+        return key_option_at(index, true);
+}
+
+const struct options_table flags_options = { .row_at = option_at };
+const struct options_table flags_tool_options = { .row_at = tool_option_at };
+
+static bool find_item(const char *name, struct load_item *ret)
+{
+        for (size_t i = 0; i < ARRAY_SIZE(other_flags); i++)
+                if (strcmp(other_flags[i].option.name, name) == 0) {
+                        *ret = (struct load_item){ .kind = other_flags[i].kind, .access = other_flags[i].access,
+                                                   .flag = other_flags[i].option.name };
+                        return true;
+                }
+        for (enum key_id key = 0; key < KEY_COUNT; key++)
+                if (keys[key].flag.name && strcmp(keys[key].flag.name, name) == 0) {
+                        *ret = (struct load_item){ .kind = LOAD_FLAG, .key = key, .flag = keys[key].flag.name };
+                        return true;
+                }
+        return false;
+}
 
 int flags_make_item(const char *name, const char *value, struct load_item *ret)
 {
-        for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-                if (strcmp(rows[i].flag + strlen("--"), name) != 0)
-                        continue;
-                if (!value != (rows[i].value != NULL))
-                        return -EINVAL;
-                *ret = rows[i];
-                if (value)
-                        ret->value = value;
-                return 0;
-        }
-        return -ENOENT;
+        struct load_item item;
+        if (!find_item(name, &item))
+                return -ENOENT;
+        bool is_switch = item.kind == LOAD_FLAG && keys[item.key].kind == VALUE_BOOL;
+        if (is_switch != !value)
+                return -EINVAL;
+        item.value = is_switch ? "true" : value;
+        *ret = item;
+        return 0;
 }

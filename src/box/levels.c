@@ -1,4 +1,4 @@
-/* Which levels this machine can hold. Theory of operation: levels.h. */
+/* Which levels this machine can enforce. Theory of operation: levels.h. */
 #include "box/levels.h"
 
 #include "base/memory.h"
@@ -7,43 +7,46 @@
 #define NEEDS true
 #define WANTS false
 
-/* Hard needs first, then what is lost, gravest first: the first row that has a remedy gives the one command to try. */
+/*
+ * The most serious first, among the NEEDS and among the WANTS: `help` is the command of the first missing need that has
+ * one, or without missing needs of the first shortfall.
+ */
 static const struct level_need needs[] = {
-        { ANY(FEATURE_LANDLOCK), LEVEL_STANDARD, LEVEL_MAXIMUM, NEEDS, "no file can be kept from a program" },
+        { ANY(FEATURE_LANDLOCK), LEVEL_STANDARD, LEVEL_MAXIMUM, NEEDS, "access to files cannot be denied" },
         { ANY(FEATURE_SECCOMP), LEVEL_STANDARD, LEVEL_MAXIMUM, NEEDS, "system calls cannot be filtered" },
         { ANY(FEATURE_NO_NEW_PRIVS), LEVEL_STANDARD, LEVEL_MAXIMUM, NEEDS,
-          "setuid programs would give privileges back" },
+          "setuid programs could regain privileges" },
         { ANY(FEATURE_OPENAT2), LEVEL_STANDARD, LEVEL_MAXIMUM, NEEDS, "paths cannot be resolved without a race" },
         { ANY(FEATURE_LANDLOCK_TRUNCATE), LEVEL_STANDARD, LEVEL_STANDARD, NEEDS,
-          "files that may only be read could be emptied" },
+          "files that may only be read could be truncated" },
         { ANY(FEATURE_USER), LEVEL_STRICT, LEVEL_MAXIMUM, NEEDS, "no user namespace can be made" },
-        { ANY(FEATURE_PID), LEVEL_STRICT, LEVEL_MAXIMUM, NEEDS, "the host's processes stay in sight" },
-        { ANY(FEATURE_MOUNT), LEVEL_STRICT, LEVEL_MAXIMUM, NEEDS, "the host's files stay in sight" },
-        { ANY(FEATURE_IPC), LEVEL_STRICT, LEVEL_MAXIMUM, NEEDS, "the host's shared memory stays in reach" },
-        { ANY(FEATURE_UTS), LEVEL_STRICT, LEVEL_MAXIMUM, NEEDS, "the host's name stays in sight" },
-        { ANY(FEATURE_CGROUP), LEVEL_STRICT, LEVEL_MAXIMUM, NEEDS, "the host's cgroups stay in sight" },
+        { ANY(FEATURE_PID), LEVEL_STRICT, LEVEL_MAXIMUM, NEEDS, "the host's processes stay visible" },
+        { ANY(FEATURE_MOUNT), LEVEL_STRICT, LEVEL_MAXIMUM, NEEDS, "the host's files stay visible" },
+        { ANY(FEATURE_IPC), LEVEL_STRICT, LEVEL_MAXIMUM, NEEDS, "the host's shared memory stays reachable" },
+        { ANY(FEATURE_UTS), LEVEL_STRICT, LEVEL_MAXIMUM, NEEDS, "the host's name stays visible" },
+        { ANY(FEATURE_CGROUP), LEVEL_STRICT, LEVEL_MAXIMUM, NEEDS, "the host's cgroups stay visible" },
         { ANY(FEATURE_TOGETHER), LEVEL_STRICT, LEVEL_MAXIMUM, NEEDS, "the namespaces cannot be made in one step" },
         { ANY(FEATURE_ROOT), LEVEL_STRICT, LEVEL_MAXIMUM, NEEDS, "a box cannot have its own root directory" },
         { ANY(FEATURE_PROC), LEVEL_STRICT, LEVEL_MAXIMUM, NEEDS, "a box cannot have its own /proc" },
-        { ANY(FEATURE_NET), LEVEL_MAXIMUM, LEVEL_MAXIMUM, NEEDS, "the host's network stays in reach" },
-        { ANY(FEATURE_LOOPBACK), LEVEL_MAXIMUM, LEVEL_MAXIMUM, NEEDS, "a box cannot have its own loopback" },
+        { ANY(FEATURE_ADDFD), LEVEL_STRICT, LEVEL_MAXIMUM, NEEDS, "names that do not exist yet cannot be protected" },
+        { ANY(FEATURE_READ_MEMORY), LEVEL_STRICT, LEVEL_MAXIMUM, NEEDS, "the guard cannot read the path of a call" },
+        { ANY(FEATURE_WAIT_KILLABLE), LEVEL_STRICT, LEVEL_MAXIMUM, NEEDS,
+          "a signal could make a guarded call happen twice" },
+        { ANY(FEATURE_NET), LEVEL_STRICT, LEVEL_MAXIMUM, NEEDS, "the host's network stays reachable" },
+        { ANY(FEATURE_LOOPBACK), LEVEL_STRICT, LEVEL_MAXIMUM, NEEDS, "a box cannot have its own loopback" },
 
         { ANY(FEATURE_LANDLOCK_SCOPE), LEVEL_STANDARD, LEVEL_STANDARD, WANTS,
-          "the user's other processes can be sent signals" },
-        { ANY(FEATURE_LANDLOCK_SCOPE, FEATURE_NET), LEVEL_STRICT, LEVEL_STRICT, NEEDS,
-          "the host's abstract unix sockets stay in reach" },
-        { ANY(FEATURE_LANDLOCK_UNIX), LEVEL_STANDARD, LEVEL_STANDARD, WANTS,
-          "unix sockets can be had in pairs only" },
-        { ANY(FEATURE_LANDLOCK_UNIX), LEVEL_STRICT, LEVEL_MAXIMUM, WANTS,
-          "unix sockets in directories that may be read stay in reach" },
+          "a box can send signals to the user's other processes" },
+        { ANY(FEATURE_WAIT_KILLABLE), LEVEL_STANDARD, LEVEL_STANDARD, WANTS,
+          "rules about names in writable directories are refused" },
+        { ANY(FEATURE_READ_MEMORY), LEVEL_STANDARD, LEVEL_STANDARD, WANTS,
+          "rules about names in writable directories are refused" },
+        { ANY(FEATURE_LANDLOCK_UNIX, FEATURE_WAIT_KILLABLE), LEVEL_STANDARD, LEVEL_STANDARD, WANTS,
+          "a box can make unix sockets only by socketpair()" },
         { ANY(FEATURE_LANDLOCK_IOCTL_DEV), LEVEL_STANDARD, LEVEL_STANDARD, WANTS,
-          "a device that may be opened takes any ioctl" },
+          "every ioctl works on a device that a box may open" },
         { ANY(FEATURE_LANDLOCK_SCOPE), LEVEL_STANDARD, LEVEL_STANDARD, WANTS,
-          "what forks faster than it is found may outlive its command" },
-        { ANY(FEATURE_ADDFD), LEVEL_STANDARD, LEVEL_MAXIMUM, WANTS, "names that do not exist yet cannot be protected" },
-        { ANY(FEATURE_READ_MEMORY), LEVEL_STANDARD, LEVEL_MAXIMUM, WANTS, "the guard cannot see which path is meant" },
-        { ANY(FEATURE_WAIT_KILLABLE), LEVEL_STANDARD, LEVEL_MAXIMUM, WANTS,
-          "a signal can make a guarded call happen twice" },
+          "processes that fork very fast may outlive the command" },
         { ANY(FEATURE_DELEGATION, FEATURE_MANAGER), LEVEL_STANDARD, LEVEL_MAXIMUM, WANTS,
           "memory and CPU time cannot be limited" },
         { ANY(FEATURE_DELEGATION, FEATURE_MANAGER), LEVEL_STANDARD, LEVEL_STANDARD, WANTS,
@@ -51,19 +54,20 @@ static const struct level_need needs[] = {
         { ANY(FEATURE_DELEGATION, FEATURE_MANAGER, FEATURE_NPROC), LEVEL_STRICT, LEVEL_MAXIMUM, WANTS,
           "the number of processes cannot be limited" },
         { ANY(FEATURE_LANDLOCK_TCP), LEVEL_STANDARD, LEVEL_STANDARD, WANTS, "policies that name hosts are refused" },
-        { ANY(FEATURE_REDIRECT), LEVEL_STRICT, LEVEL_MAXIMUM, WANTS, "policies that name hosts are refused" },
+        { ANY(FEATURE_REDIRECT), LEVEL_STRICT, LEVEL_MAXIMUM, WANTS, "only programs that use a proxy reach hosts" },
         { ANY(FEATURE_OVERLAY), LEVEL_STRICT, LEVEL_MAXIMUM, WANTS, "workspaces cannot have snapshots" },
         { ANY(FEATURE_LANDLOCK_REFER), LEVEL_STANDARD, LEVEL_MAXIMUM, WANTS,
           "files cannot be moved from one directory to another" },
         { ANY(FEATURE_CAPABILITIES), LEVEL_STANDARD, LEVEL_MAXIMUM, WANTS, "the bounding set cannot be emptied" },
-        { ANY(FEATURE_MDWE), LEVEL_STANDARD, LEVEL_MAXIMUM, WANTS, "data can be turned into code" },
-        { ANY(FEATURE_PIDFD), LEVEL_STANDARD, LEVEL_MAXIMUM, WANTS, "processes are told apart by number only" },
+        { ANY(FEATURE_MDWE), LEVEL_STANDARD, LEVEL_MAXIMUM, WANTS, "writable memory can be made executable" },
+        { ANY(FEATURE_PIDFD), LEVEL_STANDARD, LEVEL_MAXIMUM, WANTS,
+          "processes are identified by pid, which may be reused" },
 };
 _Static_assert(ARRAY_SIZE(needs) <= LEVEL_NEEDS_MAX, "LEVEL_NEEDS_MAX is too small");
 
-/* Of hosts, where there is no network namespace. */
-static const char by_proxy[] = "programs reach hosts only by the proxy of http_proxy; of a local port that a policy allows, the same "
-                               "number at this machine's other addresses is in reach too";
+/* For level standard, which has no network namespace. */
+static const char network_remark[] = "programs can reach hosts only by the proxy of http_proxy; a local port that a "
+                                     "policy allows is reachable at this machine's other addresses too";
 
 static bool is_met(const struct level_need *need, const struct probe_report *report)
 {
@@ -73,10 +77,10 @@ static bool is_met(const struct level_need *need, const struct probe_report *rep
         return false;
 }
 
-static const char *find_help(const struct level_need *const *lacking, size_t count, const struct probe_report *report)
+static const char *find_help(const struct level_need *const *unmet, size_t count, const struct probe_report *report)
 {
         for (size_t i = 0; i < count; i++)
-                for (const enum feature_id *id = lacking[i]->any_of; *id != FEATURE_COUNT; id++)
+                for (const enum feature_id *id = unmet[i]->any_of; *id != FEATURE_COUNT; id++)
                         if (report->features[*id].help)
                                 return report->features[*id].help;
         return NULL;
@@ -94,8 +98,9 @@ void level_judge(enum level level, const struct probe_report *report, struct lev
                 else
                         ret->shortfalls[ret->shortfall_count++] = need;
         }
-        if (level == LEVEL_STANDARD && !ret->missing_count && report->features[FEATURE_LANDLOCK_TCP].state == FEATURE_YES)
-                ret->remark = by_proxy;
+        if (level == LEVEL_STANDARD && !ret->missing_count &&
+            report->features[FEATURE_LANDLOCK_TCP].state == FEATURE_YES)
+                ret->remark = network_remark;
         if (ret->missing_count) {
                 ret->verdict = VERDICT_REFUSED;
                 ret->help = find_help(ret->missing, ret->missing_count, report);

@@ -1,11 +1,11 @@
 /*
- * Levels: which of them this machine can hold.
+ * Levels: which of them this machine can enforce.
  *
- * What it is for: turns a probe report into one verdict per level, for `ringwall doctor` and for the refusal to start.
+ * What it is for: turns a probe report into one verdict per level, for `ringwall doctor`.
  *
- * How it works: one table says what each level needs (without it the level is refused) and what it wants (without it
- * the level runs, and the shortfall has a name). Only a feature that answered "yes" counts: partly, no and unasked do
- * not.
+ * How it works: one table says what each level needs (without it the level does not work) and what it wants (without it
+ * the level works, with a shortfall that is named). Only a feature whose state is "yes" counts: partly, no and unasked
+ * do not.
  *
  * What it trusts: the report. No system calls, no state.
  */
@@ -16,28 +16,28 @@
 #include <stddef.h>
 
 #include "policy/plan.h"
-#include "wall/wall.h"
+#include "feature/feature.h"
 
 enum level_verdict { VERDICT_WORKS, VERDICT_SHORTFALLS, VERDICT_REFUSED };
 
 struct level_need {
-        const enum feature_id *any_of; /* one of these is enough; FEATURE_COUNT ends them */
-        enum level from, to;           /* the levels that it concerns */
-        bool is_hard;
-        const char *lost;              /* what is so without it */
+        const enum feature_id *any_of; /* one of these is enough; FEATURE_COUNT terminates the list */
+        enum level from, to;           /* the levels that it applies to */
+        bool is_hard;                  /* the level does not work without it */
+        const char *lost;              /* the consequence of not having it, for the user */
 };
 
-/* More than the table has; checked where it is. */
+/* At least the length of the table in levels.c, where this is asserted. */
 enum { LEVEL_NEEDS_MAX = 40 };
 
 struct level_result {
         enum level_verdict verdict;
-        const struct level_need *missing[LEVEL_NEEDS_MAX];    /* hard ones */
+        const struct level_need *missing[LEVEL_NEEDS_MAX];    /* unmet hard needs */
         size_t missing_count;
-        const struct level_need *shortfalls[LEVEL_NEEDS_MAX]; /* the others */
+        const struct level_need *shortfalls[LEVEL_NEEDS_MAX]; /* other unmet needs */
         size_t shortfall_count;
-        const char *remark; /* what is so on every machine; NULL: nothing */
-        const char *help; /* the one command to try first; NULL when none is known or needed */
+        const char *remark; /* a restriction of this level that no feature lifts; NULL: none */
+        const char *help;   /* the one command to try first; NULL when none is known or needed */
 };
 
 /* `level` is one of LEVEL_STANDARD … LEVEL_MAXIMUM. */

@@ -1,16 +1,20 @@
 /*
- * Loading; see load.h. A layer that exists and cannot be read stops everything: a ceiling that is skipped because of
- * its mode bits would be no ceiling.
+ * Loads policies; see load.h. A file that exists but cannot be read is an error: if an unreadable ceiling were skipped,
+ * its mode bits would disable it.
  */
 #include "box/load.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
 
 #include "base/fd.h"
 #include "box/facts.h"
+#include "path/real_path.h"
 #include "policy/caps.h"
 #include "policy/compile.h"
 #include "policy/pattern.h"
@@ -23,51 +27,127 @@ struct loader {
         struct settings policy;
         const struct settings **ceilings;
         size_t ceiling_count;
-        const char **own_files;
+        const char **own_files; /* ringwall's own: no box may write them (policy/facts.h) */
         size_t own_file_count;
-        bool rejected;
+        const char *user_policy; /* the user's policy.yaml; NULL: it does not exist */
+        bool rejected;           /* a message says what is wrong: no plan is returned */
 };
 
 enum { OPTIONAL = 1 };
 
-static const char *absolute(struct loader *l, const char *path)
+static const char *make_absolute(struct loader *l, const char *path)
 {
         return pattern_normalise(l->arena, *path == '/' ? path : arena_format(l->arena, "%s/%s", l->facts.cwd, path));
 }
 
 static const char *directory_of(struct loader *l, const char *path)
 {
-        const char *full = absolute(l, path), *slash = full ? strrchr(full, '/') : NULL;
+        const char *full = make_absolute(l, path), *slash = full ? strrchr(full, '/') : NULL;
         return slash ? arena_copy(l->arena, full, slash == full ? 1 : (size_t)(slash - full)) : NULL;
 }
 
-/* Both spellings of a policy's place: as named and as the kernel knows it, so that a link to it protects it too. */
-static int remember_file(struct loader *l, const char *path)
+static bool is_own_file(const struct loader *l, const char *path)
 {
-        CLEANUP_FREE char *real = realpath(path, NULL);
-        const char *spellings[] = { absolute(l, path), real ? arena_string(l->arena, real) : NULL };
-        for (size_t i = 0; i < ARRAY_SIZE(spellings); i++) {
-                const char **slot = spellings[i] ? arena_array_add(l->arena, &l->own_files, &l->own_file_count,
-                                                                   sizeof(*slot))
-                                                 : NULL;
-                if (slot)
-                        *slot = spellings[i];
-        }
-        return spellings[0] ? 0 : -ENOMEM;
+        for (size_t i = 0; i < l->own_file_count; i++)
+                if (strcmp(l->own_files[i], path) == 0)
+                        return true;
+        return false;
 }
 
-/* What cannot be opened is reported like any other mistake, at the flag or the place that names it. */
+static int add_own_path(struct loader *l, const char *path)
+{
+        if (path && is_own_file(l, path))
+                return 0;
+        const char **slot = path ? arena_array_add(l->arena, &l->own_files, &l->own_file_count, sizeof(*slot)) : NULL;
+        if (!slot)
+                return -ENOMEM;
+        *slot = path;
+        return 0;
+}
+
+/* Adds the path as written, its real path, and the symlinks in between: replacing any of them changes what is read. */
+static int add_own_file(struct loader *l, const char *path)
+{
+        struct followed_links links = { 0 };
+        const char *named = make_absolute(l, path), *real = NULL;
+        if (named && is_own_file(l, named))
+                return 0;
+        int r = add_own_path(l, named);
+        if (r == 0)
+                r = real_path(l->arena, named, "", &real, &links);
+        if (r < 0 && r != -ELOOP)
+                return r;
+        r = real ? add_own_path(l, real) : 0;
+        for (size_t i = 0; r == 0 && i < links.count; i++)
+                r = add_own_path(l, links.paths[i]);
+        return r;
+}
+
+/*
+ * Adds the files and directories that a later run of ringwall would use by default, whether they exist or not: those of
+ * this environment, and those of one without the XDG variables.
+ */
+static int add_own_directories(struct loader *l)
+{
+        const char *home = l->facts.home, *config = facts_config_dir(l->arena, &l->facts);
+        const char *const paths[] = {
+                "/etc/ringwall",
+                config,
+                config ? arena_format(l->arena, "%s/policy.yaml", config) : NULL, /* may be a dangling symlink */
+                l->facts.user_data,
+                l->facts.user_state,
+                home ? arena_format(l->arena, "%s/.config/ringwall", home) : NULL,
+                home ? arena_format(l->arena, "%s/.config/ringwall/policy.yaml", home) : NULL,
+                home ? arena_format(l->arena, "%s/.local/share/ringwall", home) : NULL,
+                home ? arena_format(l->arena, "%s/.local/state/ringwall", home) : NULL,
+        };
+        int r = 0;
+        for (size_t i = 0; r == 0 && i < ARRAY_SIZE(paths); i++)
+                if (paths[i])
+                        r = add_own_file(l, paths[i]);
+        return r;
+}
+
+/*
+ * A box may be able to write a file by another hard link, although rules protect this path. A file that this user
+ * cannot write at all is safe, as in a package store that hard-links identical files.
+ */
+static bool may_change_by_hard_link(int fd, const char *path)
+{
+        struct stat st;
+        struct statvfs fs;
+        if (fstat(fd, &st) < 0 || st.st_nlink < 2)
+                return false;
+        if (fstatvfs(fd, &fs) == 0 && fs.f_flag & ST_RDONLY)
+                return false;
+        return st.st_uid == geteuid() || access(path, W_OK) == 0;
+}
+
+static int read_policy_file(struct loader *l, const char *path, char **ret_text, size_t *ret_length, struct error *e)
+{
+        CLEANUP_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+        if (fd < 0)
+                return error_errno(e, errno, "cannot open %s", path);
+        if (may_change_by_hard_link(fd, path)) {
+                message_error(l->messages, (struct source){ .name = path }, "replace it by a copy (cp, then mv)",
+                              "this file has another name (a hard link), by which a box could change it");
+                l->rejected = true;
+        }
+        return fd_read_open(fd, path, POLICY_FILE_BYTES_MAX, ret_text, ret_length, e);
+}
+
+/* A file that cannot be opened is reported like any other mistake, with the file's path as the source. */
 static int read_text(struct loader *l, const char *path, int flags, char **ret_text, size_t *ret_length)
 {
         struct error e = { 0 };
-        const char *full = absolute(l, path);
+        const char *full = make_absolute(l, path);
         if (full && text_utf8_valid(full, strlen(full)) < strlen(full)) {
                 message_error(l->messages, (struct source){ .name = path }, "rename it",
-                              "a policy's name must be UTF-8, like the plan that names it");
+                              "the path of a policy must be UTF-8");
                 l->rejected = true;
                 return -EINVAL;
         }
-        int r = fd_read_file(path, CAP_FILE_BYTES, ret_text, ret_length, &e);
+        int r = read_policy_file(l, path, ret_text, ret_length, &e);
         if (r == 0)
                 return 0;
         if ((flags & OPTIONAL) && (r == -ENOENT || r == -ENOTDIR))
@@ -92,7 +172,7 @@ static int read_layer(struct loader *l, struct settings *into, const char *path,
                 return 0;
         r = read(into, path, text, length, base);
         l->rejected |= r > 0;
-        return r < 0 ? r : remember_file(l, path);
+        return r < 0 ? r : add_own_file(l, path);
 }
 
 static int read_native(struct loader *l, const char *path, int flags)
@@ -112,7 +192,7 @@ static int read_ceiling(struct loader *l, const char *path, int flags)
         if (r < 0)
                 return r;
         if (!ceiling->count)
-                return 0; /* it is not there, or says nothing */
+                return 0; /* the file does not exist, or has no settings */
         l->rejected |= ceiling_check(ceiling) != 0;
         const struct settings **slot = arena_array_add(l->arena, &l->ceilings, &l->ceiling_count, sizeof(*slot));
         if (!slot)
@@ -124,39 +204,44 @@ static int read_ceiling(struct loader *l, const char *path, int flags)
 static int read_item(struct loader *l, const struct load_item *item)
 {
         const char *cwd = l->facts.cwd;
+        const char *from = item->flag ? arena_format(l->arena, "--%s", item->flag) : "";
         int r = 0;
+        if (!from)
+                return -ENOMEM;
         switch (item->kind) {
         case LOAD_POLICY:
                 return read_native(l, item->value, 0);
-        case LOAD_SETTINGS:
+        case LOAD_SRT_SETTINGS:
                 return read_layer(l, &l->policy, item->value, 0, settings_read_srt, cwd);
         case LOAD_CEILING:
                 return read_ceiling(l, item->value, 0);
         case LOAD_FLAG:
-                r = settings_add_flag(&l->policy, item->key, item->value, item->flag, cwd);
+                r = settings_add_flag(&l->policy, item->key, item->value, from, cwd);
                 break;
         case LOAD_GRANT:
-                r = settings_add_grant(&l->policy, item->access, item->value, item->flag, cwd);
+                r = settings_add_grant(&l->policy, item->access, item->value, from, cwd);
                 break;
         }
         l->rejected |= r > 0;
         return r < 0 ? r : 0;
 }
 
-/* Files come before flags, whatever the order on the command line. */
+/* Files come before flags, in whatever order the command line has them. */
 static int read_all(struct loader *l, const struct load_request *request)
 {
         int r = 0;
-        if (!request->alone) {
+        if (!request->ignore_defaults) {
                 const char *config = facts_config_dir(l->arena, &l->facts);
-                const char *own = config ? arena_format(l->arena, "%s/policy.yaml", config) : NULL;
+                const char *user_policy = config ? arena_format(l->arena, "%s/policy.yaml", config) : NULL;
                 r = read_native(l, LOAD_SYSTEM_POLICY, OPTIONAL);
-                if (r == 0 && own)
-                        r = read_native(l, own, OPTIONAL);
-                /* Also when it is not there yet: the next run would read what this one plants. */
-                if (r == 0 && own)
-                        r = remember_file(l, own);
+                size_t before = l->own_file_count;
+                if (r == 0 && user_policy)
+                        r = read_native(l, user_policy, OPTIONAL);
+                if (l->own_file_count > before)
+                        l->user_policy = user_policy;
         }
+        if (r == 0)
+                r = add_own_directories(l);
         if (r == 0)
                 r = read_ceiling(l, LOAD_SYSTEM_CEILING, OPTIONAL);
         for (size_t i = 0; r == 0 && i < request->count; i++)
@@ -177,7 +262,7 @@ static void check_workspace(struct loader *l, const struct plan *plan)
         if (s)
                 from = s->from;
         if (stat(plan->workspace, &st) < 0)
-                message_error(l->messages, from, "make it, or name another with --workspace",
+                message_error(l->messages, from, "create it, or name another directory with --workspace",
                               "the workspace %s cannot be used: %s", plan->workspace, strerrordesc_np(errno));
         else if (!S_ISDIR(st.st_mode))
                 message_error(l->messages, from, "name a directory with --workspace",
@@ -187,11 +272,41 @@ static void check_workspace(struct loader *l, const struct plan *plan)
         l->rejected = true;
 }
 
+/*
+ * Refuses a user policy that was found by XDG_CONFIG_HOME and lies where the box may write: an earlier box may have set
+ * the variable, in a file that the shell reads on entering the workspace. The default path below the home directory is
+ * protected instead.
+ */
+static void check_user_policy(struct loader *l, const struct plan *plan)
+{
+        const char *home = l->facts.home;
+        const char *usual = home ? arena_format(l->arena, "%s/.config/ringwall/policy.yaml", home) : NULL;
+        if (!l->user_policy || (usual && strcmp(l->user_policy, usual) == 0))
+                return;
+        struct followed_links links = { 0 };
+        const char *real;
+        int followed = real_path(l->arena, l->user_policy, "", &real, &links);
+        const struct rule *around = rules_find_write_grant(&plan->rules, l->user_policy);
+        if (!around && real)
+                around = rules_find_write_grant(&plan->rules, real);
+        for (size_t i = 0; !around && i < links.count; i++)
+                around = rules_find_write_grant(&plan->rules, links.paths[i]);
+        l->rejected |= followed < 0 && followed != -ELOOP;
+        if (!around)
+                return;
+        message_error(l->messages, (struct source){ .name = l->user_policy },
+                      "unset XDG_CONFIG_HOME, or set it to another directory; a policy in this place is used only if "
+                      "--policy names it",
+                      "this policy was found by XDG_CONFIG_HOME and lies inside %s, which the box may write",
+                      around->path);
+        l->rejected = true;
+}
+
 static int loader_init(struct loader *l, struct arena *arena, struct messages *m, struct error *e)
 {
         *l = (struct loader){ .arena = arena, .messages = m };
         if (!arena)
-                return error_errno(e, ENOMEM, "load policy", "no memory");
+                return error_errno(e, ENOMEM, "no memory");
         int r = facts_gather(arena, &l->facts, e);
         if (r == 0)
                 settings_init(&l->policy, arena, m, l->facts.to_ascii);
@@ -200,8 +315,8 @@ static int loader_init(struct loader *l, struct arena *arena, struct messages *m
 
 static int loader_compile(struct loader *l, struct plan **ret)
 {
-        const char **end = arena_array_add(l->arena, &l->own_files, &l->own_file_count, sizeof(*end));
-        if (!end)
+        const char **terminator = arena_array_add(l->arena, &l->own_files, &l->own_file_count, sizeof(*terminator));
+        if (!terminator)
                 return -ENOMEM;
         l->facts.own_files = l->own_files;
         return policy_compile(&l->policy, l->ceilings, l->ceiling_count, &l->facts, l->messages, ret);
@@ -209,39 +324,41 @@ static int loader_compile(struct loader *l, struct plan **ret)
 
 int load_plan(const struct load_request *request, struct messages *m, struct plan **ret, struct error *e)
 {
-        CLEANUP_ARENA struct arena *arena = arena_new(CAP_ARENA_BYTES);
+        CLEANUP_ARENA struct arena *arena = arena_new(ARENA_BYTES_MAX);
         CLEANUP_PLAN struct plan *plan = NULL;
         struct loader l;
         int r = loader_init(&l, arena, m, e);
         if (r < 0)
                 return r;
         r = read_all(&l, request);
-        /* Compile what could be read even after a mistake: the rest may have more to say. */
+        /* Compiles even after a mistake in a file, so that the user sees the other mistakes too. */
         if (r == 0)
                 r = loader_compile(&l, &plan);
         if (r < 0)
-                return error_errno(e, -r, "load policy", "the policy cannot be compiled");
-        if (r == 0)
+                return error_errno(e, -r, "the policy cannot be compiled");
+        if (r == 0) {
                 check_workspace(&l, plan);
+                check_user_policy(&l, plan);
+        }
         if (r > 0 || l.rejected)
                 return 1;
         *ret = TAKE_PTR(plan);
         return 0;
 }
 
-/* One that is not there is left out if nobody named it. */
-static int pin_file(struct arena *a, const struct load_item *item, bool optional, struct load_item **list, size_t *count,
-                    struct error *e)
+/* Appends the item with the file's real path; leaves an optional file out if it does not exist. */
+static int pin_file(struct arena *a, const struct load_item *item, bool optional, struct load_item **list,
+                    size_t *count, struct error *e)
 {
         CLEANUP_FREE char *real = realpath(item->value, NULL);
         if (!real && optional && (errno == ENOENT || errno == ENOTDIR))
                 return 0;
         if (!real)
-                return error_errno(e, errno, "load policy", "%s cannot be found", item->value);
+                return error_errno(e, errno, "cannot find %s", item->value);
         struct load_item *slot = arena_array_add(a, list, count, sizeof *slot);
         const char *value = arena_string(a, real);
         if (!slot || !value)
-                return error_errno(e, ENOMEM, "load policy", "no memory");
+                return error_errno(e, ENOMEM, "no memory");
         *slot = *item;
         slot->value = value;
         return 0;
@@ -252,13 +369,14 @@ int load_pin(const struct load_request *request, struct arena *a, struct load_re
         struct load_item *list = NULL;
         size_t count = 0;
         struct facts facts;
-        int r = request->alone ? 0 : facts_gather(a, &facts, e);
-        const char *config = !request->alone && r == 0 ? facts_config_dir(a, &facts) : NULL;
-        const char *own = config ? arena_format(a, "%s/policy.yaml", config) : NULL;
-        const char *const found[] = { request->alone ? NULL : LOAD_SYSTEM_POLICY, own };
-        for (size_t i = 0; r == 0 && i < ARRAY_SIZE(found); i++)
-                if (found[i])
-                        r = pin_file(a, &(struct load_item){ .kind = LOAD_POLICY, .value = found[i] }, true, &list, &count, e);
+        int r = request->ignore_defaults ? 0 : facts_gather(a, &facts, e);
+        const char *config = !request->ignore_defaults && r == 0 ? facts_config_dir(a, &facts) : NULL;
+        const char *user_policy = config ? arena_format(a, "%s/policy.yaml", config) : NULL;
+        const char *const defaults[] = { request->ignore_defaults ? NULL : LOAD_SYSTEM_POLICY, user_policy };
+        for (size_t i = 0; r == 0 && i < ARRAY_SIZE(defaults); i++)
+                if (defaults[i])
+                        r = pin_file(a, &(struct load_item){ .kind = LOAD_POLICY, .value = defaults[i] }, true, &list,
+                                     &count, e);
         for (size_t i = 0; r == 0 && i < request->count; i++) {
                 const struct load_item *item = &request->items[i];
                 if (item->kind < LOAD_FLAG) {
@@ -267,16 +385,16 @@ int load_pin(const struct load_request *request, struct arena *a, struct load_re
                 }
                 struct load_item *slot = arena_array_add(a, &list, &count, sizeof *slot);
                 if (!slot)
-                        return error_errno(e, ENOMEM, "load policy", "no memory");
+                        return error_errno(e, ENOMEM, "no memory");
                 *slot = *item;
         }
-        *ret = (struct load_request){ .items = list, .count = count, .alone = true };
+        *ret = (struct load_request){ .items = list, .count = count, .ignore_defaults = true };
         return r;
 }
 
 int load_check_file(const char *path, struct messages *m, struct error *e)
 {
-        CLEANUP_ARENA struct arena *arena = arena_new(CAP_ARENA_BYTES);
+        CLEANUP_ARENA struct arena *arena = arena_new(ARENA_BYTES_MAX);
         CLEANUP_PLAN struct plan *plan = NULL;
         CLEANUP_FREE char *text = NULL;
         size_t length = 0;
@@ -289,7 +407,7 @@ int load_check_file(const char *path, struct messages *m, struct error *e)
                 return 1;
         const char *base = directory_of(&l, path);
         if (r < 0 || !base)
-                return error_errno(e, ENOMEM, "check policy", "no memory");
+                return error_errno(e, ENOMEM, "no memory");
         reader *read = settings_is_srt(text, length) ? settings_read_srt : settings_read_native;
         r = read(&l.policy, path, text, length, base);
         if (r >= 0) {
@@ -297,6 +415,6 @@ int load_check_file(const char *path, struct messages *m, struct error *e)
                 r = loader_compile(&l, &plan);
         }
         if (r < 0)
-                return error_errno(e, -r, "check policy", "%s cannot be checked", path);
+                return error_errno(e, -r, "cannot check %s", path);
         return r > 0 || l.rejected;
 }

@@ -1,15 +1,16 @@
 /*
  * Proxies on the host's loopback; see proxies.h.
  *
- * How it works: the front makes both listeners before anything runs, because Landlock's rules and the environment need their ports, and
- * hands them to egress. A box can connect to these ports at every address of the machine, so every one is the proxy's: they listen on
- * all addresses, but on the loopback device only, which is how programs of this machine come and nobody else.
+ * How it works: the front opens both listeners before the box starts, because Landlock's rules and the environment need
+ * their ports, and sends them to egress. Landlock lets the box connect to these ports at every address of the machine,
+ * so the proxies listen on all addresses; but only on the loopback device, which other machines cannot reach.
  *
- * The front keeps a copy: should egress die, nobody else on the machine can take a port that the box still trusts. For that they
- * are bound to a port by its number, which is the only kind of bind that outlasts listening; a free number comes from the kernel.
+ * The front keeps a copy of both sockets: if egress dies, no other local process can take a port that the box still
+ * trusts. This needs a bind to an explicit port, because only such a bind survives shutdown() of the listener; the
+ * kernel chooses a free port.
  *
- * What somebody else on the machine can do: connect, and be refused for want of the token, which is in the box's environment and
- * nowhere else. Connections that are open and say nothing count among those that egress has room for, until it ends them.
+ * What other local processes can do: connect, and be refused without the token, which is in the box's environment and
+ * nowhere else. Their idle connections count towards the number that egress allows, until egress closes them.
  */
 #include "box/proxies.h"
 
@@ -22,10 +23,8 @@
 #include "base/random.h"
 #include "wire/wire.h"
 
-static const char stage[] = "egress";
-
-/* One that was free a moment ago, at every address of this machine; 0: there is none. */
-static uint16_t find_port(void)
+/* A port that was free a moment ago at every address of this machine; 0: there is none. */
+static uint16_t find_free_port(void)
 {
         struct sockaddr_in at = { .sin_family = AF_INET };
         socklen_t length = sizeof at;
@@ -38,23 +37,23 @@ static uint16_t find_port(void)
 static int listen_at(uint16_t port)
 {
         static const char device[] = "lo";
-        const struct sockaddr_in everywhere = { .sin_family = AF_INET, .sin_port = htons(port) };
+        const struct sockaddr_in any_address = { .sin_family = AF_INET, .sin_port = htons(port) };
         CLEANUP_FD int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
         if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, device, sizeof device) < 0 ||
-            bind(fd, (const struct sockaddr *)&everywhere, sizeof everywhere) < 0 || listen(fd, SOMAXCONN) < 0)
+            bind(fd, (const struct sockaddr *)&any_address, sizeof any_address) < 0 || listen(fd, SOMAXCONN) < 0)
                 return -errno;
         return TAKE_FD(fd);
 }
 
-static int listen_somewhere(uint16_t *ret_port, struct error *e)
+static int listen_at_free_port(uint16_t *ret_port, struct error *e)
 {
         enum { TRIES = 32 };
         int fd = -EADDRINUSE;
         for (int i = 0; fd == -EADDRINUSE && i < TRIES; i++) {
-                *ret_port = find_port();
+                *ret_port = find_free_port();
                 fd = *ret_port ? listen_at(*ret_port) : -errno;
         }
-        return fd < 0 ? error_errno(e, -fd, stage, "cannot make a proxy on the loopback") : fd;
+        return fd < 0 ? error_errno(e, -fd, "cannot open a proxy on the host's loopback") : fd;
 }
 
 int proxies_open(struct proxies *ret, struct error *e)
@@ -62,10 +61,10 @@ int proxies_open(struct proxies *ret, struct error *e)
         struct proxies p = PROXIES_NONE;
         int r = random_name(p.where.token, sizeof p.where.token);
         if (r < 0)
-                return error_errno(e, -r, stage, "cannot make a token");
-        p.http = listen_somewhere(&p.where.http, e);
+                return error_errno(e, -r, "cannot make a token");
+        p.http = listen_at_free_port(&p.where.http, e);
         if (p.http >= 0)
-                p.socks = listen_somewhere(&p.where.socks, e);
+                p.socks = listen_at_free_port(&p.where.socks, e);
         if (p.http < 0 || p.socks < 0) {
                 r = p.http < 0 ? p.http : p.socks;
                 proxies_close(&p);
@@ -75,19 +74,19 @@ int proxies_open(struct proxies *ret, struct error *e)
         return 0;
 }
 
-int proxies_hand_over(const struct proxies *p, int egress, struct error *e)
+int proxies_send(const struct proxies *p, int egress, struct error *e)
 {
-        struct egress_listener m = { .entrance = EGRESS_HTTP_PROXY, .port = p->where.http };
+        struct egress_entrance_message m = { .entrance = EGRESS_HTTP_PROXY, .port = p->where.http };
         memcpy(m.token, p->where.token, sizeof m.token);
         int r = wire_send(egress, &m, sizeof m, p->http);
         m.entrance = EGRESS_SOCKS_PROXY;
         m.port = p->where.socks;
         if (r == 0)
                 r = wire_send(egress, &m, sizeof m, p->socks);
-        return r < 0 ? error_errno(e, -r, stage, "cannot hand the proxies over") : 0;
+        return r < 0 ? error_errno(e, -r, "cannot send the proxies to egress") : 0;
 }
 
-void proxies_silence(const struct proxies *p)
+void proxies_stop(const struct proxies *p)
 {
         if (p->http >= 0)
                 (void)shutdown(p->http, SHUT_RDWR);

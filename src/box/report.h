@@ -1,5 +1,5 @@
 /*
- * What became of a box: which walls stood, what was refused, how it ended. For a person after a failed run, as JSON for
+ * The report on a box: what was enforced, what was refused, how it ended. For the user after a failed run, as JSON for
  * programs, and for the audit trail.
  */
 #ifndef RINGWALL_BOX_REPORT_H
@@ -10,74 +10,64 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "linux/egress_wire.h"
-#include "linux/launch.h"
+#include "box/refusals.h"
+#include "platform/box.h"
+#include "platform/limits.h"
+#include "platform/platform.h"
 #include "policy/plan.h"
 
 enum report_end {
         END_NONE,        /* it still runs, or was never started */
-        END_EXITED,      /* by itself; number is its exit status */
-        END_SIGNALLED,   /* number is the signal */
+        END_EXITED,      /* `number` is the command's exit status */
+        END_SIGNALLED,   /* `number` is the signal that killed the command */
         END_TIMED_OUT,
-        END_NOT_STARTED, /* the command could not be executed; number is 126 or 127 */
+        END_NOT_STARTED, /* the command could not be executed; `number` is 126 or 127 */
         END_OUT_OF_MEMORY,
-        END_FAILED,      /* of ringwall's own */
+        END_FAILED,      /* ringwall itself failed */
 };
 
-enum { REFUSALS_MOST = 64 };
+struct report_ending {
+        enum report_end how;
+        int number;
+        struct error error; /* what failed, or which limit was reached; code 0: nothing */
+        int64_t at;         /* by clock_ms() */
+};
 
 struct report {
         struct arena *arena;
         const struct plan *plan;
         char *const *command;
-        bool started;
-        int landlock;  /* the ABI */
-        bool cgroup;   /* the box had one of its own */
-        enum report_end end;
-        int number;
-        struct error error;
-        const char **notes; /* what this box does not hold, though nobody asked for it by name */
+        int64_t began; /* by clock_ms() */
+        bool started;  /* the command was executed */
+        struct enforced_state enforced;
+        const char **notes; /* for the user: rules that the box does not enforce, and what failed while it ran */
         size_t note_count;
-        struct denial denials[DENIALS_MAX];
-        size_t denial_count;
-        bool egress;   /* it may reach hosts */
-        struct egress_event *refusals; /* names and connections; see egressing.h */
-        size_t refusal_count;
-        bool refusals_more; /* than are kept */
-        struct hosts *changes; /* the hosts of generation 1 and those behind it */
-        size_t change_count;
-        uint64_t memory_peak, cpu_time; /* bytes, microseconds; 0 without limits */
-        int64_t began, ended; /* milliseconds of a clock that does not jump */
+        struct refusals refused;
+        struct resource_usage usage; /* all 0 without a resource group */
+        struct report_ending end;
 };
 
 void report_begin(struct report *r, struct arena *a, const struct plan *plan, char *const *command);
 
-/* A message of the keeper; true when it was the last. */
-bool report_take(struct report *r, const struct box_message *m);
+/* Adds a message of the keeper; true when it was the last. */
+bool report_add_message(struct report *r, const struct box_message *m);
 
-/* The rule that decided it, whichever hosts held at that moment; NULL: none did. */
-const struct host_rule *report_host_rule(const struct report *r, const struct egress_event *event);
+/* Adds a note. */
+void report_add_note(struct report *r, const char *text);
 
-/* Something that the box does not hold. */
-void report_note(struct report *r, const char *text);
+/* The box ended without, or in spite of, the keeper's last message: END_TIMED_OUT, END_OUT_OF_MEMORY or END_FAILED. */
+void report_set_end(struct report *r, enum report_end how, const struct error *e);
 
-/* It ended otherwise: END_TIMED_OUT, END_OUT_OF_MEMORY, or END_FAILED with the error. */
-void report_stop(struct report *r, enum report_end how, const struct error *e);
-
-/* The exit status that stands for it: its own, 128+signal, 124, 125, 126, 127. */
+/* The exit status of `ringwall run`: the command's own, 128+signal, 124, 125, 126, 127. */
 int report_status(const struct report *r);
 
-/* One line for each kind of refusal: what was tried, the rule that refused it and its source, the flag that would allow. */
-void report_explain_calls(const struct report *r, const char *prefix, struct text *out);
-void report_explain_hosts(const struct report *r, const char *prefix, struct text *out);
-
-/* What one wall holds, in a few words; nothing when the plan asks nothing of it. `index` is one of linux/hold.h's. */
+/*
+ * Appends what one wall enforces, in a few words; nothing if the plan asks nothing of it, or the command never started.
+ * `index` is that of platform_wall_name().
+ */
 void report_wall(const struct report *r, size_t index, struct text *out);
 
-/* One denial, {"call", "count", "what", "rule", "source", "allow"}; NULL without memory. */
-json_t *report_denial_to_json(const struct report *r, const struct denial *d);
-
-/* The whole; NULL without memory. */
+/* The whole report; NULL without memory. */
 json_t *report_to_json(const struct report *r);
 
 #endif

@@ -1,38 +1,47 @@
 /*
- * From a plan to a running box: what this version cannot hold is refused, the environment is put together, and the
- * platform starts it.
+ * From a plan to a running box: refuses a plan that cannot be enforced, assembles the environment, and has the platform
+ * start the box.
  */
 #ifndef RINGWALL_BOX_START_H
 #define RINGWALL_BOX_START_H
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "box/egressing.h"
+#include "box/egress_process.h"
 #include "box/report.h"
-#include "linux/cgroup.h"
-#include "linux/launch.h"
+#include "platform/box.h"
+#include "platform/limits.h"
 #include "policy/plan.h"
 
-/* 0 when every rule can be held as far as that can be known beforehand, else -ENOTSUP with the rule and its source. */
+/*
+ * Returns 0 when every rule of the plan can be enforced, as far as that is known before the box starts; else -ENOTSUP
+ * with an error that names the rule and its source.
+ */
 int start_check(const struct plan *plan, struct error *e);
 
-/* The variables that the command gets, NULL behind the last; `scratch` and `proxies` as in struct launch_request. NULL: no memory. */
-char **start_environment(struct arena *a, const struct plan *plan, const char *scratch, const struct egress_proxies *proxies);
+/*
+ * The command's environment, terminated by NULL; `scratch` and `proxies` are those of struct launch_request. Returns
+ * NULL without memory.
+ */
+char **start_environment(struct arena *a, const struct plan *plan, const char *scratch,
+                         const struct egress_proxies *proxies);
 
-/* A box that was started, the process that carries its connections, and the cgroup that it runs in, if any. */
-struct running {
+/* A box that was started, its egress process and its resource group, if it has them. */
+struct running_box {
         struct box box;
-        struct egressing egress;
-        struct cgroup cgroup;
+        struct egress_process egress;
+        struct resource_group *resources;
 };
 
 /*
- * Fills the request's plan-dependent parts (environment, directory if there is none, scratch, cgroup, egress, proxies), which live in the
- * report's arena, and launches. The caller sets plan, command, streams, terminals, foreground. Returns 0 or -errno with an error.
+ * Fills the members of the request that depend on the plan (environment, scratch, resources, egress, proxies, and
+ * directory if it is NULL), in the report's arena, and launches the box. The caller sets the other members. Returns 0
+ * or -errno with an error.
  */
-int start_box(struct launch_request *request, struct report *r, struct trail *trail, struct running *ret, struct error *e);
+int start_box(struct launch_request *request, struct report *r, struct trail *trail, struct running_box *ret,
+              struct error *e);
 
-/* After box_leave() or box_end(): reads how limits were met into the report, and removes the cgroup. */
-void start_finish(struct running *running, struct report *r);
+/* Call it after box_close_fds() or box_kill(): ends egress, reads which limits were reached, and removes the group. */
+void running_box_finish(struct running_box *running, struct report *r);
 
 #endif

@@ -13,17 +13,16 @@
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/random.h"
+#include "box/facts.h"
 #include "policy/pattern.h"
 
-static const char stage[] = "audit";
-
-static void add(struct trail *t, const char *event, json_t *fields)
+static void add_record(struct trail *t, const char *event, json_t *fields)
 {
         if (t->fd < 0 || record_add(t->fd, t->session, event, fields) < 0)
                 t->failed = true;
 }
 
-/* Makes the directories of the path that are missing, for the user alone. */
+/* Makes the missing directories of the path, with access for the user only. */
 static int make_parents(struct arena *a, const char *path)
 {
         for (const char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
@@ -38,90 +37,110 @@ static int make_parents(struct arena *a, const char *path)
 
 static const char *default_path(const struct report *r, const char *session, struct error *e)
 {
-        const char *state = getenv("XDG_STATE_HOME");
-        const char *path = state && *state == '/'
-                ? arena_format(r->arena, "%s/ringwall/audit/%s.jsonl", state, session)
-                : *r->plan->home ? arena_format(r->arena, "%s/.local/state/ringwall/audit/%s.jsonl", r->plan->home, session)
-                                 : NULL;
+        const char *state = facts_state_dir(r->arena, *r->plan->home ? r->plan->home : NULL);
+        const char *path = state ? arena_format(r->arena, "%s/audit/%s.jsonl", state, session) : NULL;
         int made = path ? make_parents(r->arena, path) : -ENOENT;
         if (made < 0)
-                error_errno(e, -made, stage, "there is no place for a record; name one with --audit FILE");
+                error_errno(e, -made, "cannot make a file for the audit trail; name one with --audit FILE");
         return made < 0 ? NULL : path;
 }
 
-/* A record that the box could rewrite is none. */
-static int check_place(const struct report *r, const char *path, struct error *e)
+/* Refuses a path that the box may write: it could rewrite its own record. */
+static int check_path(const struct report *r, const char *path, struct error *e)
 {
-        char *slash = NULL, *parent = NULL;
-        const char *copy = arena_string(r->arena, path);
-        if (copy && (slash = strrchr(copy, '/')))
+        char *copy = arena_string(r->arena, path);
+        char *slash = copy ? strrchr(copy, '/') : NULL;
+        if (!copy)
+                return error_errno(e, ENOMEM, "cannot write the audit trail %s", path);
+        if (slash)
                 *slash = '\0';
-        parent = realpath(slash ? (*copy ? copy : "/") : ".", NULL);
-        const char *real = parent ? arena_format(r->arena, "%s/%s", parent, slash ? slash + 1 : copy) : NULL;
-        free(parent);
-        if (!real)
-                return error_errno(e, errno ? errno : ENOMEM, stage, "cannot keep a record in %s", path);
-        const char *normal = pattern_normalise(r->arena, real);
-        const struct rule *by = NULL;
-        if (normal && rules_decide(&r->plan->rules, normal, true, &by) && (!by || by->kind != RULE_PRIVATE))
-                return error_set(e, EPERM, stage, "the box may write %s, so it cannot be the record; choose a file elsewhere",
+        CLEANUP_FREE char *parent = realpath(slash ? (*copy ? copy : "/") : ".", NULL);
+        if (!parent)
+                return error_errno(e, errno, "cannot write the audit trail %s", path);
+        const char *real = arena_format(r->arena, "%s/%s", parent, slash ? slash + 1 : copy);
+        const char *normal = real ? pattern_normalise(r->arena, real) : NULL;
+        if (!normal)
+                return error_errno(e, ENOMEM, "cannot write the audit trail %s", path);
+        const struct rule *rule = NULL;
+        if (rules_decide(&r->plan->rules, normal, true, &rule) && (!rule || rule->kind != RULE_PRIVATE))
+                return error_set(e, EPERM,
+                                 "the box may write %s, so it cannot be the audit trail; choose a file elsewhere",
                                  real);
-        return normal ? 0 : -ENOMEM;
+        return 0;
 }
 
-static json_t *words(const struct report *r)
+/* Refuses a file with another hard link, by which the box might write it. */
+static int check_hard_links(int fd, const char *path, struct error *e)
 {
-        CLEANUP_JSON json_t *whole = report_to_json(r);
-        return whole ? json_incref(json_object_get(whole, "command")) : NULL;
+        struct stat st;
+        if (fstat(fd, &st) < 0)
+                return error_errno(e, errno, "cannot stat the audit trail %s", path);
+        if (st.st_nlink > 1)
+                return error_set(e, EPERM, "the audit trail %s has another name (a hard link), by which a box could "
+                                 "write it; choose a new file", path);
+        return 0;
 }
 
-static json_t *number(const struct report *r, enum plan_number n)
+static json_t *command_to_json(const struct report *r)
+{
+        CLEANUP_JSON json_t *report = report_to_json(r);
+        return report ? json_incref(json_object_get(report, "command")) : NULL;
+}
+
+static json_t *scalar_to_json(const struct report *r, enum plan_scalar n)
 {
         CLEANUP_TEXT struct text t = { 0 };
-        plan_print_number(n, r->plan->number[n].number, &t);
+        plan_print_scalar(n, r->plan->scalar[n].value, &t);
         return json_string(t.data ? t.data : "");
 }
 
 int trail_begin(struct trail *t, const char *path, const struct report *r, struct error *e)
 {
         *t = (struct trail){ .fd = -1 };
-        if (!path && !r->plan->number[PLAN_AUDIT].number)
+        if (!path && !r->plan->scalar[PLAN_AUDIT].value)
                 return 0;
         int named = random_name(t->session, sizeof t->session);
         if (named < 0)
-                return error_errno(e, -named, stage, "cannot get random bytes");
+                return error_errno(e, -named, "cannot get random bytes");
         if (!path)
                 path = default_path(r, t->session, e);
         if (!path)
                 return -e->code;
-        int done = check_place(r, path, e);
+        int done = check_path(r, path, e);
         if (done < 0)
                 return done;
-        t->fd = record_open(path, e);
-        if (t->fd < 0)
-                return t->fd;
-        add(t, "session_start", json_pack("{s:o*, s:s, s:i}", "command", words(r), "workspace", r->plan->workspace, "uid",
-                                          (int)geteuid()));
-        return t->failed ? error_set(e, EIO, stage, "cannot write the record %s", path) : 0;
+        CLEANUP_FD int fd = record_open(path, e);
+        if (fd < 0)
+                return fd;
+        done = check_hard_links(fd, path, e);
+        if (done < 0)
+                return done;
+        t->fd = TAKE_FD(fd);
+        add_record(t, "session_start",
+                   json_pack("{s:o*, s:s, s:i}", "command", command_to_json(r), "workspace", r->plan->workspace, "uid",
+                             (int)geteuid()));
+        return t->failed ? error_set(e, EIO, "cannot write the audit trail %s", path) : 0;
 }
 
 void trail_started(struct trail *t, const struct report *r)
 {
         if (t->fd < 0)
                 return;
-        if (r->plan->number[PLAN_NAMESPACES].number)
-                add(t, "namespace_created", json_pack("{s:o*}", "namespaces", number(r, PLAN_NAMESPACES)));
-        add(t, "hardening_applied", json_pack("{s:b, s:b}", "no_new_privs", 1, "capabilities_dropped", 1));
-        add(t, "sandbox_applied", json_pack("{s:o*, s:i, s:b, s:I}", "level", number(r, PLAN_LEVEL), "landlock_abi",
-                                            r->landlock, "seccomp", 1, "file_rules", (json_int_t)r->plan->rules.count));
+        if (r->plan->scalar[PLAN_NAMESPACES].value)
+                add_record(t, "namespace_created",
+                           json_pack("{s:o*}", "namespaces", scalar_to_json(r, PLAN_NAMESPACES)));
+        add_record(t, "hardening_applied", json_pack("{s:b, s:b}", "no_new_privs", 1, "capabilities_dropped", 1));
+        add_record(t, "sandbox_applied",
+                   json_pack("{s:o*, s:i, s:b, s:I}", "level", scalar_to_json(r, PLAN_LEVEL), "landlock_abi",
+                             r->enforced.landlock_abi, "seccomp", 1, "file_rules", (json_int_t)r->plan->rules.count));
         for (size_t i = 0; i < r->note_count; i++)
-                add(t, "not_held", json_pack("{s:s}", "what", r->notes[i]));
+                add_record(t, "not_enforced", json_pack("{s:s}", "what", r->notes[i]));
 }
 
 void trail_event(struct trail *t, const char *event, json_t *fields)
 {
         if (t->fd >= 0)
-                add(t, event, fields);
+                add_record(t, event, fields);
         else
                 json_decref(fields);
 }
@@ -130,10 +149,12 @@ int trail_end(struct trail *t, const struct report *r)
 {
         if (t->fd < 0)
                 return 0;
-        for (size_t i = 0; i < r->denial_count; i++)
-                add(t, "syscall_intercepted", report_denial_to_json(r, &r->denials[i]));
-        CLEANUP_JSON json_t *whole = report_to_json(r);
-        add(t, "session_end", whole ? json_incref(json_object_get(whole, "end")) : NULL);
+        for (size_t i = 0; i < r->refused.call_count; i++)
+                add_record(t, "syscall_intercepted", refusals_call_to_json(r->plan, &r->refused.calls[i]));
+        for (size_t i = 0; i < r->refused.path_count; i++)
+                add_record(t, "name_denied", refusals_path_to_json(&r->refused.paths[i]));
+        CLEANUP_JSON json_t *report = report_to_json(r);
+        add_record(t, "session_end", report ? json_incref(json_object_get(report, "end")) : NULL);
         fd_close(&t->fd);
         return t->failed ? -EIO : 0;
 }

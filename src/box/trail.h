@@ -1,6 +1,6 @@
 /*
- * The audit trail of one run: what was applied, what was intercepted, how it began and ended, as records of
- * src/audit. Where no file is named, one of its own below the user's state directory.
+ * The audit trail of one run: how it began, what was enforced, what was refused, how it ended, as records of src/audit.
+ * The default is a new file for each run, below the user's state directory.
  */
 #ifndef RINGWALL_BOX_TRAIL_H
 #define RINGWALL_BOX_TRAIL_H
@@ -16,18 +16,18 @@ struct trail {
 };
 
 /*
- * Opens it and writes the beginning. `path` NULL: where the plan says that there is a record, the default place; else
- * none. Refuses a file that the box itself could write. Returns 0 or -errno with an error.
+ * Opens the trail and writes its first record. With `path` NULL: in the default file if the plan asks for one,
+ * else no trail is kept. Refuses a file that the box itself could write. Returns 0 or -errno with an error.
  */
 int trail_begin(struct trail *t, const char *path, const struct report *r, struct error *e);
 
-/* The walls stand; called once the command runs. */
+/* Records what is enforced. Call it once the command runs. */
 void trail_started(struct trail *t, const struct report *r);
 
-/* Something that happened in between. Takes the fields over. */
+/* Records an event while the box runs. Takes ownership of the fields. */
 void trail_event(struct trail *t, const char *event, json_t *fields);
 
-/* What was intercepted, and the end. Returns 0, or -EIO when anything could not be written. Closes it. */
+/* Records what was refused and how the run ended, and closes the trail. Returns 0, or -EIO if any record was lost. */
 int trail_end(struct trail *t, const struct report *r);
 
 #endif

@@ -1,4 +1,4 @@
-/* What the formats of configurations share; see config_edit.h. */
+/* Functions that both formats share; see config_edit.h. */
 #include "cli/config_edit.h"
 
 #include <errno.h>
@@ -22,17 +22,17 @@ int config_fail_at(struct config_change *c, const char *text, size_t offset, str
                 if (text[i] == '\n') {
                         c->line++;
                         c->column = 1;
-                } else if (((unsigned char)text[i] & 0xc0) != 0x80) { /* continuation bytes are no characters */
+                } else if (((unsigned char)text[i] & 0xc0) != 0x80) { /* not a continuation byte of UTF-8 */
                         c->column++;
                 }
         }
-        return error_set(e, EINVAL, "configuration", "%s", message);
+        return error_set(e, EINVAL, "%s", message);
 }
 
 int config_check_text(struct config_change *c, const char *text, size_t length, struct error *e)
 {
         size_t valid = text_utf8_valid(text, length), nul = strlen(text);
         if (valid < length)
-                return config_fail_at(c, text, valid, e, "this is no UTF-8 text");
-        return nul < length ? config_fail_at(c, text, nul, e, "a zero byte is no text") : 0;
+                return config_fail_at(c, text, valid, e, "the text is not valid UTF-8");
+        return nul < length ? config_fail_at(c, text, nul, e, "the text has a zero byte") : 0;
 }

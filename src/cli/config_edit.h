@@ -1,9 +1,9 @@
 /*
- * One entry of a client's configuration, put into the text of its file. Both formats are edited as text: what is not
- * the entry stays as it is, byte by byte, with its order, its indentation and its comments.
+ * Adds an entry to the text of a client's configuration file. Both formats are edited as text: every byte outside the
+ * entry is kept, with its order, indentation and comments.
  *
- * The text is whatever lies in a person's home or project. It is never guessed at: what is not well-formed, or holds
- * the entry in a form that cannot be replaced, is refused with its place.
+ * The text is untrusted: it comes from a person's home or project. A text that is not well-formed, or that has the
+ * entry in a form that cannot be replaced, is refused with its line and column.
  */
 #ifndef RINGWALL_CLI_CONFIG_EDIT_H
 #define RINGWALL_CLI_CONFIG_EDIT_H
@@ -15,7 +15,7 @@
 #include "base/json.h"
 #include "base/text.h"
 
-enum { CONFIG_BYTES_MAX = 32 << 20 }; /* of a file; some clients keep their history in it */
+enum { CONFIG_BYTES_MAX = 32 << 20 }; /* of a file; large, because some clients keep their history in it */
 
 struct config_entry {
         const char *section; /* "mcpServers" */
@@ -23,28 +23,28 @@ struct config_entry {
         json_t *value;       /* an object of strings and arrays of strings */
 };
 
-/* What a change came to. */
+/* The result of a change. */
 enum config_outcome {
         CONFIG_ADDED,
         CONFIG_REPLACED,
-        CONFIG_SAME,  /* it is there already, with the same meaning */
-        CONFIG_OTHER, /* another one of that name is there, and was not to be replaced */
+        CONFIG_SAME,  /* the file already has the entry, with the same value */
+        CONFIG_OTHER, /* the file has an entry of that name with another value, and `force` was not set */
 };
 
 struct config_change {
-        struct text text;      /* the whole new file, or with CONFIG_OTHER the entry that is there */
-        unsigned line, column; /* after a failure: where, from 1; 0 when it is about no place */
+        struct text text;      /* the whole new file; with CONFIG_OTHER, the existing entry */
+        unsigned line, column; /* the place of a failure, counted from 1; 0 if it has no place */
 };
 void config_change_done(struct config_change *c);
 #define CLEANUP_CONFIG_CHANGE CLEANUP(config_change_done)
 
-/* A way to write configurations. */
+/* A file format of configurations. */
 struct config_format {
-        const char *name; /* what a file must be: "JSON" */
-        /* The entry by itself, as a file that has nothing else. */
+        const char *name; /* for messages: "JSON" */
+        /* Prints a file that has only this entry. */
         void (*print)(const struct config_entry *entry, struct text *out);
         /*
-         * Puts the entry into a text that ends in a NUL behind its length. Replaces another of its name only with
+         * Adds the entry to a text, which must be followed by a NUL. Replaces an entry of the same name only with
          * `force`. Returns an enum config_outcome, or -errno with an error and a place.
          */
         int (*set)(const struct config_entry *entry, const char *text, size_t length, bool force,
@@ -53,13 +53,13 @@ struct config_format {
 
 extern const struct config_format config_json, config_toml;
 
-/* For the formats: how the text ends its lines. */
+/* For the formats: the line ending that the text uses. */
 const char *config_newline(const char *text);
 
-/* For the formats: fails when it is not UTF-8, or has a NUL. */
+/* For the formats: fails if the text is not UTF-8, or contains a NUL. */
 int config_check_text(struct config_change *c, const char *text, size_t length, struct error *e);
 
-/* For the formats: keeps the place of an offset, and returns the failure. */
+/* For the formats: sets the line and column of an offset and the error; returns -EINVAL. */
 int config_fail_at(struct config_change *c, const char *text, size_t offset, struct error *e, const char *message);
 
 #endif

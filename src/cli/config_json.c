@@ -1,22 +1,21 @@
 /*
- * An entry in a JSON file; see config_edit.h.
+ * Adds an entry to a JSON file; see config_edit.h.
  *
- * How it works: jansson reads the text first, strictly. After that the text is known to be JSON, so members are found
- * by stepping over strings and brackets, and the new piece goes in between: behind the last member of its object, or in
- * the place of the old value. It is indented as its neighbours are, and on one line where they are. Reading the file
- * and writing it anew would be shorter, and would change numbers, escapes and white space that are somebody else's.
+ * How it works: jansson parses the text first, strictly. Then the text is known to be valid JSON, so members can be
+ * found by skipping strings and brackets. The new text is inserted after the last member of its object, or replaces the
+ * old value. It is formatted like its neighbours: with their indentation, or on one line. Parsing and rewriting the
+ * whole file would be simpler, but would change numbers, escapes and white space of other entries.
  *
- * Comments and trailing commas, which some clients allow, are not JSON: such a file is refused.
+ * A file with comments or trailing commas, which some clients allow, is not JSON and is refused.
  */
 #include "cli/config_edit.h"
 
 #include <errno.h>
 #include <string.h>
 
-static const char stage[] = "configuration";
 static const char space[] = " \t\r\n";
 
-/* --- stepping over JSON that is known to be well-formed --- */
+/* --- skipping over JSON that is known to be valid --- */
 
 static size_t skip_space(const char *text, size_t i)
 {
@@ -47,23 +46,23 @@ static size_t skip_value(const char *text, size_t i)
 }
 
 struct member {
-        size_t key, value, end; /* where its key and its value begin; behind the value */
+        size_t key, value, end; /* offsets of the key and the value, and the offset after the value */
 };
 
 struct object {
-        size_t open, close;        /* its brackets */
-        struct member first, last; /* when it has members; first.key is 0 otherwise, which no member's is */
-        struct member found;       /* the one that was looked for; likewise */
+        size_t open, close;        /* offsets of its brackets */
+        struct member first, last; /* first.key is 0 if the object is empty; no member's key has offset 0 */
+        struct member found;       /* the wanted member; found.key is 0 if there is none */
 };
 
-/* Is the string that begins here this one, in whatever spelling? */
+/* Is the string at this offset equal to `wanted`, however it is escaped? */
 static bool is_string(const char *text, size_t i, const char *wanted)
 {
         CLEANUP_JSON json_t *string = json_loadb(text + i, skip_string(text, i) - i, JSON_DECODE_ANY, NULL);
         return string && strcmp(json_string_value(string), wanted) == 0;
 }
 
-static struct object look_into(const char *text, size_t open, const char *wanted)
+static struct object scan_object(const char *text, size_t open, const char *wanted)
 {
         struct object o = { .open = open };
         size_t i = skip_space(text, open + 1);
@@ -84,24 +83,24 @@ static struct object look_into(const char *text, size_t open, const char *wanted
         return o;
 }
 
-/* --- writing like the neighbours --- */
+/* --- writing in the style of the file --- */
 
 struct style {
         const char *newline;
         const char *unit; /* one step of indentation */
         size_t unit_length;
-        bool spread; /* members stand on lines of their own */
+        bool multiline; /* each member is on its own line */
 };
 
-/* Where a piece goes: its lines begin with a margin of the file, and some steps more. */
+/* The place of new text: each of its lines begins with this margin and `steps` steps of indentation. */
 struct slot {
         const char *margin;
         size_t margin_length, steps;
-        bool spread;
+        bool multiline;
 };
 
-/* The white space that the line of this offset begins with, and whether that is all in front of it. */
-static struct slot look_at_line(const char *text, size_t offset)
+/* The margin is the white space at the start of the offset's line; multiline if nothing else is before the offset. */
+static struct slot slot_at(const char *text, size_t offset)
 {
         size_t start = offset;
         while (start && text[start - 1] != '\n')
@@ -110,14 +109,14 @@ static struct slot look_at_line(const char *text, size_t offset)
         return (struct slot){ text + start, length, 0, start && start + length == offset };
 }
 
-static struct style style_of(const char *text, const struct object *root)
+static struct style detect_style(const char *text, const struct object *root)
 {
         struct style s = { config_newline(text), "  ", 2, true };
         if (!root->first.key)
                 return s;
-        struct slot line = look_at_line(text, root->first.key);
-        s.spread = line.spread;
-        if (line.spread && line.margin_length) {
+        struct slot line = slot_at(text, root->first.key);
+        s.multiline = line.multiline;
+        if (line.multiline && line.margin_length) {
                 s.unit = line.margin;
                 s.unit_length = line.margin_length;
         }
@@ -132,11 +131,11 @@ static void add_line(struct text *out, const struct style *s, const struct slot 
                 text_add_bytes(out, s->unit, s->unit_length);
 }
 
-/* json_write indents by two. A newline is never inside a string, where it is an escape. */
+/* Replaces the indentation of json_write(), two spaces per step. In its output a newline is never part of a string. */
 static void add_value(struct text *out, const struct style *s, const struct slot *slot, const json_t *value)
 {
         CLEANUP_TEXT struct text written = { 0 };
-        out->failed |= json_write(value, &written, slot->spread) < 0;
+        out->failed |= json_write(value, &written, slot->multiline) < 0;
         const char *p = written.data ? written.data : "";
         while (*p) {
                 size_t length = strcspn(p, "\n");
@@ -150,33 +149,33 @@ static void add_value(struct text *out, const struct style *s, const struct slot
         }
 }
 
-/* The text with a new member behind the others of an object. */
-static void insert(struct text *out, const char *text, const struct style *s, const struct object *o, const char *key,
-                   const json_t *value)
+/* Writes the text with a new last member in an object. */
+static void insert_member(struct text *out, const char *text, const struct style *s, const struct object *o,
+                          const char *key, const json_t *value)
 {
         bool empty = !o->first.key;
-        struct slot slot = look_at_line(text, empty ? o->open : o->first.key);
+        struct slot slot = slot_at(text, empty ? o->open : o->first.key);
         if (empty) {
-                slot.spread = s->spread;
+                slot.multiline = s->multiline;
                 slot.steps = 1;
         }
         text_add_bytes(out, text, empty ? o->open + 1 : o->last.end);
         text_add(out, empty ? "" : ",");
-        if (slot.spread)
+        if (slot.multiline)
                 add_line(out, s, &slot);
-        text_format(out, slot.spread ? "\"%s\": " : "\"%s\":", key);
+        text_format(out, slot.multiline ? "\"%s\": " : "\"%s\":", key);
         add_value(out, s, &slot, value);
-        if (empty && slot.spread) {
+        if (empty && slot.multiline) {
                 slot.steps = 0;
                 add_line(out, s, &slot);
         }
         text_add(out, text + (empty ? o->close : o->last.end));
 }
 
-static void replace(struct text *out, const char *text, const struct style *s, const struct member *m,
-                    const json_t *value)
+static void replace_value(struct text *out, const char *text, const struct style *s, const struct member *m,
+                          const json_t *value)
 {
-        struct slot slot = look_at_line(text, m->key);
+        struct slot slot = slot_at(text, m->key);
         text_add_bytes(out, text, m->value);
         add_value(out, s, &slot, value);
         text_add(out, text + m->end);
@@ -191,10 +190,10 @@ static void print(const struct config_entry *entry, struct text *out)
         text_add(out, "\n");
 }
 
-/* The reader's message names the place; here the caller does. */
+/* Removes the place from the parser's message, because the caller prints it. */
 static int parse(const char *text, size_t length, json_t **ret, struct config_change *c, struct error *e)
 {
-        int r = config_check_text(c, text, length, e); /* jansson passes over a zero byte */
+        int r = config_check_text(c, text, length, e); /* jansson does not detect every zero byte */
         if (r < 0)
                 return r;
         r = json_parse_bounded(text, length, CONFIG_BYTES_MAX, JSON_DEPTH_MAX, ret, e, &c->line, &c->column);
@@ -217,21 +216,21 @@ static int set(const struct config_entry *entry, const char *text, size_t length
         if (r < 0)
                 return r;
         if (!json_is_object(file))
-                return config_fail_at(ret, text, start, e, "the file holds no object");
+                return config_fail_at(ret, text, start, e, "the file is not a JSON object");
 
-        struct object root = look_into(text, start, entry->section);
-        struct style style = style_of(text, &root);
+        struct object root = scan_object(text, start, entry->section);
+        struct style style = detect_style(text, &root);
         if (!root.found.key) {
                 CLEANUP_JSON json_t *section = json_pack("{s:O}", entry->name, entry->value);
-                insert(&ret->text, text, &style, &root, entry->section, section);
-                return section ? CONFIG_ADDED : error_errno(e, ENOMEM, stage, "cannot store the entry");
+                insert_member(&ret->text, text, &style, &root, entry->section, section);
+                return section ? CONFIG_ADDED : error_errno(e, ENOMEM, "cannot store the entry");
         }
         const json_t *entries = json_object_get(file, entry->section);
         if (!json_is_object(entries))
-                return config_fail_at(ret, text, root.found.value, e, "the servers stand in no object");
-        struct object section = look_into(text, root.found.value, entry->name);
+                return config_fail_at(ret, text, root.found.value, e, "this must be an object");
+        struct object section = scan_object(text, root.found.value, entry->name);
         if (!section.found.key) {
-                insert(&ret->text, text, &style, &section, entry->name, entry->value);
+                insert_member(&ret->text, text, &style, &section, entry->name, entry->value);
                 return CONFIG_ADDED;
         }
         if (json_equal(json_object_get(entries, entry->name), entry->value))
@@ -240,7 +239,7 @@ static int set(const struct config_entry *entry, const char *text, size_t length
                 text_add_bytes(&ret->text, text + section.found.value, section.found.end - section.found.value);
                 return CONFIG_OTHER;
         }
-        replace(&ret->text, text, &style, &section.found, entry->value);
+        replace_value(&ret->text, text, &style, &section.found, entry->value);
         return CONFIG_REPLACED;
 }
 

@@ -1,22 +1,22 @@
 /*
- * An entry in a TOML file: a table of its own, [section.name]; see config_edit.h.
+ * Adds an entry to a TOML file, as the table [section.name]; see config_edit.h.
  *
- * How it works: the text is read statement by statement: table headers, and keys with their values. Of a value only its
- * end is looked for (strings of all four kinds, brackets, comments in between), so that nothing inside of one is ever
- * taken for a header. The tables of the entry, [section.name] and those below it, are cut out where they stand, each
- * from its header to its last value; comments behind that stay. A new entry goes to the end, where a header is always
- * allowed.
+ * How it works: the text is parsed statement by statement: table headers, and keys with values. Of a value only the end
+ * is found (past strings of all four kinds, brackets, and comments inside arrays), so that no text inside a value is
+ * mistaken for a header. The tables of the old entry, [section.name] and its subtables, are removed, each from its
+ * header to its last value; comments after that are kept. The new entry takes the place of the first of them, or is
+ * appended to the file.
  *
- * TOML can say the same in other ways: as an inline table, with dotted keys, as an array of tables. Adding a table to
- * these would make the file invalid, so they are refused. Values are compared only in the spelling that TOML shares
- * with JSON; any other counts as another entry. Whether values make sense is left to the client, which reads them all.
+ * TOML has other forms for the same data: inline tables, dotted keys, arrays of tables. Adding a table to one of these
+ * would make the file invalid, so such a file is refused. Values are compared only if their spelling is also valid
+ * JSON; any other spelling counts as different. Values of other entries are not validated; the client does that.
  */
 #include "cli/config_edit.h"
 
 #include <errno.h>
 #include <string.h>
 
-enum { SPANS_MAX = 64 }; /* tables of one entry that are not side by side */
+enum { SPANS_MAX = 64 }; /* parts of one entry with other statements between them */
 
 struct span {
         size_t start, end;
@@ -31,14 +31,14 @@ struct reader {
 
         struct span spans[SPANS_MAX];
         size_t span_count;
-        json_t *value; /* what the entry says, as far as it is understood */
+        json_t *value; /* the existing entry, as far as it could be parsed */
 };
 
-/* A table's or a key's full name, compared with that of the entry while it is read. */
+/* The full name of a table or key, compared with "section.name" while it is parsed. */
 struct path {
-        size_t count;   /* parts */
-        size_t matched; /* the first parts that are those of the entry, two at most */
-        struct text last;
+        size_t count;     /* number of parts */
+        size_t matched;   /* how many leading parts equal those of the entry, at most two */
+        struct text last; /* the last part */
 };
 
 static void path_done(struct path *p)
@@ -67,7 +67,7 @@ static void skip_blanks(struct reader *r)
         r->at += strspn(r->text + r->at, " \t");
 }
 
-/* To the end of the line: nothing but a comment may be there. */
+/* Skips to the next line; only a comment may precede the line end. */
 static int finish_line(struct reader *r)
 {
         skip_blanks(r);
@@ -76,14 +76,14 @@ static int finish_line(struct reader *r)
         if (r->text[r->at] == '\r' && r->text[r->at + 1] == '\n')
                 r->at++;
         if (r->at < r->length && r->text[r->at] != '\n')
-                return fail(r, r->at, "the line should end here");
+                return fail(r, r->at, "expected the end of the line");
         r->at += r->at < r->length;
         return 0;
 }
 
 /* --- values --- */
 
-/* A string of several lines, which ends at three quotes; up to two more belong to its text. */
+/* A multi-line string, which ends with three quotes; up to two quotes before those belong to its text. */
 static int skip_long_string(struct reader *r, char quote)
 {
         size_t start = r->at;
@@ -119,7 +119,7 @@ static int skip_string(struct reader *r)
         return fail(r, start, "this string does not end on its line");
 }
 
-/* Leaves the reader behind the value, at what else is on its line. */
+/* Moves to the first byte after the value and the blanks that follow it. */
 static int skip_value(struct reader *r)
 {
         size_t start = r->at, depth = 0;
@@ -131,7 +131,7 @@ static int skip_value(struct reader *r)
                 else if (c == '#')
                         r->at += strcspn(r->text + r->at, "\n");
                 else if ((c == ']' || c == '}') && !depth)
-                        failed = fail(r, r->at, "this bracket closes nothing");
+                        failed = fail(r, r->at, "unmatched closing bracket");
                 else
                         r->at++;
                 if (failed)
@@ -152,7 +152,7 @@ static int read_part(struct reader *r, struct text *ret)
         if (quote != '"' && quote != '\'') {
                 r->at += strspn(r->text + r->at, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-");
                 text_add_bytes(ret, r->text + start, r->at - start);
-                return r->at > start ? 0 : fail(r, start, "a name should stand here");
+                return r->at > start ? 0 : fail(r, start, "expected a name");
         }
         int failed = skip_string(r);
         if (failed)
@@ -163,12 +163,12 @@ static int read_part(struct reader *r, struct text *ret)
         }
         CLEANUP_JSON json_t *part = json_loadb(r->text + start, r->at - start, JSON_DECODE_ANY, NULL);
         if (!part)
-                return fail(r, start, "this name is not understood");
+                return fail(r, start, "this name is invalid");
         text_add(ret, json_string_value(part));
         return 0;
 }
 
-/* Reads a dotted name; p says what stood in front of it. */
+/* Parses a dotted name and appends it to the path. */
 static int read_path(struct reader *r, struct path *p)
 {
         const char *const wanted[] = { r->entry->section, r->entry->name };
@@ -189,7 +189,7 @@ static int read_path(struct reader *r, struct path *p)
 
 /* --- statements --- */
 
-/* A part of the entry: joins the one before when there is only white space between them. */
+/* Records a part of the entry; joins it with the previous one if only white space is between them. */
 static int add_span(struct reader *r, size_t start, size_t end)
 {
         struct span *last = r->span_count ? &r->spans[r->span_count - 1] : NULL;
@@ -212,7 +212,7 @@ static int read_header(struct reader *r, struct path *table)
         r->at += array ? 2 : 1;
         int failed = read_path(r, table);
         if (!failed && strncmp(r->text + r->at, array ? "]]" : "]", array ? 2 : 1) != 0)
-                failed = fail(r, r->at, "the name of the table should end here");
+                failed = fail(r, r->at, "expected the end of the table's name");
         r->at += array ? 2 : 1;
         if (!failed)
                 failed = finish_line(r);
@@ -227,8 +227,8 @@ static int read_header(struct reader *r, struct path *table)
         return add_span(r, start, r->at);
 }
 
-/* What is not understood stands under a key that no new entry has. */
-static void note_value(struct reader *r, const struct path *table, const struct path *key, struct span value)
+/* A value that cannot be parsed is stored under the key "", so that the entry never equals the new one. */
+static void store_value(struct reader *r, const struct path *table, const struct path *key, struct span value)
 {
         json_t *json = NULL;
         if (table->count == 2 && key->count == 3)
@@ -242,13 +242,13 @@ static int read_key(struct reader *r, const struct path *table)
         size_t start = r->at;
         int failed = read_path(r, &key);
         if (!failed && r->text[r->at] != '=')
-                failed = fail(r, r->at, "a '=' should stand here");
+                failed = fail(r, r->at, "expected '='");
         if (failed)
                 return failed;
         r->at++;
         skip_blanks(r);
         if (r->at >= r->length || strchr("#\r\n", r->text[r->at]))
-                return fail(r, r->at, "a value should stand here");
+                return fail(r, r->at, "expected a value");
         struct span value = { .start = r->at };
         failed = skip_value(r);
         value.end = r->at;
@@ -257,11 +257,11 @@ static int read_key(struct reader *r, const struct path *table)
         if (failed)
                 return failed;
         if (is_in_entry(table)) {
-                note_value(r, table, &key, value);
+                store_value(r, table, &key, value);
                 return add_span(r, start, r->at);
         }
         if (is_in_entry(&key) || is_section(&key))
-                return fail(r, start, "the servers are written in another way here than as tables");
+                return fail(r, start, "the servers are not written as tables here");
         return 0;
 }
 
@@ -285,7 +285,7 @@ static int read_all(struct reader *r)
 
 /* --- writing --- */
 
-/* JSON's escapes are TOML's as well, but for characters beyond 16 bits and for DEL. */
+/* Writes a basic string. TOML requires control characters and DEL to be escaped. */
 static void add_string(struct text *out, const char *string)
 {
         text_add(out, "\"");
@@ -371,7 +371,7 @@ static int set(const struct config_entry *entry, const char *text, size_t length
         CLEANUP_JSON json_t *value = json_object();
         struct reader r = { .text = text, .length = length, .entry = entry, .change = ret, .error = e, .value = value };
         if (!value)
-                return error_errno(e, ENOMEM, "configuration", "cannot store the entry");
+                return error_errno(e, ENOMEM, "cannot store the entry");
         int failed = config_check_text(ret, text, length, e);
         if (!failed)
                 failed = read_all(&r);

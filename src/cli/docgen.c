@@ -1,7 +1,7 @@
 /*
- * docgen: a program of the build, never installed. It prints what can be made from the verbs' tables: completions for
- * three shells, and parts of the manual pages (scdoc text, put in place by tools/fill-man). It checks the tables first,
- * so a row that contradicts another one breaks the build.
+ * docgen: a build program, which is not installed. From the tables of verbs and options it generates completions for
+ * three shells, and parts of the manual pages (scdoc text, inserted by tools/fill-man). It checks the tables first, so
+ * that an inconsistent row breaks the build.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,7 +35,7 @@ static bool check_row(const struct options_verb *verb, const struct option_row *
 static bool check_pair(const struct options_verb *verb, const struct option_row *a, const struct option_row *b)
 {
         if (strcmp(a->name, b->name) == 0)
-                return complain(verb, a, "stands in the table twice");
+                return complain(verb, a, "is in the table twice");
         if (a->id == b->id)
                 return complain(verb, a, "shares its id with another option");
         if (a->letter && a->letter == b->letter)
@@ -47,22 +47,22 @@ static bool check_verb(const struct options_verb *verb)
 {
         const struct option_row *a, *b;
         size_t count = 0;
-        bool good = true;
+        bool ok = true;
         for (; (a = options_row_at(verb, count)); count++) {
-                good = check_row(verb, a) && good;
+                ok = check_row(verb, a) && ok;
                 for (size_t j = 0; j < count && (b = options_row_at(verb, j)); j++)
-                        good = check_pair(verb, a, b) && good;
+                        ok = check_pair(verb, a, b) && ok;
         }
         if (count > OPTIONS_ROWS_MAX)
                 return complain(verb, NULL, "has too many options");
         if ((verb->positional != OPTION_NONE) != (verb->synopsis != NULL))
                 return complain(verb, NULL, "must have a synopsis exactly when it takes arguments");
-        return good;
+        return ok;
 }
 
 /* --- pieces of text --- */
 
-/* A text that is a part of another one. Half a script would be worse than none, so memory must suffice. */
+/* The text as a string. Exits if memory ran out, because an incomplete script would be worse than none. */
 static const char *string_of(const struct text *t)
 {
         if (t->failed || !t->data) {
@@ -102,7 +102,7 @@ static void add_words(struct text *t, const char *placeholder)
         }
 }
 
-/* Adds the first sentence, without its full stop: what fits beside a completion. */
+/* Adds the first sentence, without its full stop, as the description of a completion. */
 static void add_first_sentence(struct text *t, const char *help)
 {
         const char *end = strstr(help, ". ");
@@ -112,22 +112,22 @@ static void add_first_sentence(struct text *t, const char *help)
         text_add_bytes(t, help, length);
 }
 
-/* Does the verb belong to a group; its last word is then the second one. */
+/* The second word of a verb with two words, else NULL. */
 static const char *second_word(const struct options_verb *verb)
 {
         const char *space = strchr(verb->path, ' ');
         return space ? space + 1 : NULL;
 }
 
-/* `first` is the name of a group, or a verb that others belong to. */
+/* Is `first`, a group or another verb, the first word of this verb of two words? */
 static bool belongs_to(const struct options_verb *verb, const char *first)
 {
         size_t length = strlen(first);
         return second_word(verb) && strncmp(verb->path, first, length) == 0 && verb->path[length] == ' ';
 }
 
-/* A verb that can be followed by a word which makes it another verb. */
-static bool goes_on(const struct options_verb *verb)
+/* Is the verb also the first word of another verb, as mcp is of mcp install? */
+static bool is_prefix_of_verb(const struct options_verb *verb)
 {
         for (size_t i = 0; i < verbs_count; i++)
                 if (belongs_to(verbs[i].usage, verb->path))
@@ -135,7 +135,7 @@ static bool goes_on(const struct options_verb *verb)
         return false;
 }
 
-/* All words that may stand first: groups, then the verbs of one word. */
+/* Adds all words that can come first: the groups, then the verbs of one word. */
 static void add_first_words(struct text *t)
 {
         for (size_t i = 0; i < verb_groups_count; i++)
@@ -158,8 +158,8 @@ static void add_second_words(struct text *t, const char *first)
 /* --- bash --- */
 
 /*
- * The script needs nothing but bash. Bash splits words at "=", so --name=value arrives as three; `option` is the
- * option whose value is being typed in either spelling.
+ * The script needs only bash. bash splits words at "=", so --name=value arrives as three words; `option` is the option
+ * whose value is being typed, in either spelling.
  */
 static const char bash_head[] =
         "# bash completion for ringwall. Generated from the tables of its options.\n"
@@ -257,7 +257,7 @@ static void add_bash(struct text *t)
                 text_add(t, "' ;;\n");
         }
         for (size_t i = 0; i < verbs_count; i++) {
-                if (!goes_on(verbs[i].usage))
+                if (!is_prefix_of_verb(verbs[i].usage))
                         continue;
                 text_format(t, "    '2 %s') _ringwall_offer -W '", verbs[i].usage->path);
                 add_second_words(t, verbs[i].usage->path);
@@ -298,7 +298,7 @@ static void add_zsh_kind(struct text *t, enum option_kind kind, const char *plac
         }
 }
 
-/* One spelling of an option: 'EXCLUDES-p+[help]:FILE:_files' \ */
+/* Adds one spelling of an option: 'EXCLUDES-p+[help]:FILE:_files' \ */
 static void add_zsh_spelling(struct text *t, const struct option_row *row, const char *spelling, const char *join)
 {
         CLEANUP_TEXT struct text spec = { 0 }, help = { 0 };
@@ -379,7 +379,7 @@ static void add_zsh(struct text *t)
         for (size_t i = 0; i < verb_groups_count; i++)
                 add_zsh_second_words(t, verb_groups[i].name, "0");
         for (size_t i = 0; i < verbs_count; i++)
-                if (goes_on(verbs[i].usage))
+                if (is_prefix_of_verb(verbs[i].usage))
                         add_zsh_second_words(t, verbs[i].usage->path, "1");
         text_add(t, "    *) return 1 ;;\n"
                     "    esac\n"
@@ -400,7 +400,7 @@ static void add_zsh(struct text *t)
 
 /* --- fish --- */
 
-/* __ringwall_at: the command line begins with these words; __ringwall_next: these words are all there is so far. */
+/* __ringwall_at: the command line begins with these words. __ringwall_next: it consists of these words so far. */
 static const char fish_head[] =
         "# fish completion for ringwall. Generated from the tables of its options.\n"
         "\n"
@@ -477,13 +477,13 @@ static void add_fish_verb(struct text *t, const struct options_verb *verb)
         }
 }
 
-/* Words of verbs, at the start of the line and, for `help`, behind it. */
-static void add_fish_word(struct text *t, const char *behind, const char *word, const char *summary)
+/* Adds a word of a verb, both at the start of the command line and as an argument of `help`. */
+static void add_fish_word(struct text *t, const char *previous, const char *word, const char *summary)
 {
         CLEANUP_TEXT struct text what = { 0 }, help = { 0 };
         text_format(&what, "-a %s", word);
-        text_format(&help, "help%s%s", behind ? " " : "", behind ? behind : "");
-        add_fish_line(t, "__ringwall_next", behind, string_of(&what), summary);
+        text_format(&help, "help%s%s", previous ? " " : "", previous ? previous : "");
+        add_fish_line(t, "__ringwall_next", previous, string_of(&what), summary);
         add_fish_line(t, "__ringwall_next", string_of(&help), string_of(&what), summary);
 }
 
@@ -548,7 +548,7 @@ static const struct {
         { "fish", add_fish },
 };
 
-static bool make(struct text *t, int argc, char **argv)
+static bool generate(struct text *t, int argc, char **argv)
 {
         for (size_t i = 0; i < ARRAY_SIZE(scripts); i++)
                 if (argc == 2 && strcmp(argv[1], scripts[i].name) == 0) {
@@ -576,12 +576,12 @@ static bool make(struct text *t, int argc, char **argv)
 int main(int argc, char **argv)
 {
         CLEANUP_TEXT struct text t = { 0 };
-        bool good = true;
+        bool ok = true;
         for (size_t i = 0; i < verbs_count; i++)
-                good = check_verb(verbs[i].usage) && good;
-        if (!good)
+                ok = check_verb(verbs[i].usage) && ok;
+        if (!ok)
                 return 1;
-        if (!make(&t, argc, argv)) {
+        if (!generate(&t, argc, argv)) {
                 fprintf(stderr, "usage: docgen bash|zsh|fish, docgen man VERB..., docgen keys|sets\n");
                 return 1;
         }

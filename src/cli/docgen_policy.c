@@ -7,7 +7,7 @@
 #include "policy/keys.h"
 #include "policy/managed.h"
 
-static void add_plain(struct text *t, const char *text)
+static void add_escaped(struct text *t, const char *text)
 {
         for (; *text; text++) {
                 if (strchr("\\*_#", *text))
@@ -20,22 +20,24 @@ static void add_key(struct text *t, const struct key *key)
 {
         CLEANUP_TEXT struct text value = { 0 };
         text_add(t, "*");
-        add_plain(t, key->path);
+        add_escaped(t, key->path);
         text_add(t, "*\n\t");
-        add_plain(t, key->help);
+        add_escaped(t, key->help);
         key_describe_value(key, &value);
         if (key->kind != VALUE_MAP) {
                 text_add(t, key->list ? "\n\n\tA list; each entry is " : "\n\n\tA value: ");
-                add_plain(t, value.data ? value.data : "");
+                add_escaped(t, value.data ? value.data : "");
                 text_add(t, ".");
         }
         if (key->fallback) {
                 text_add(t, "\n\n\tDefault: ");
-                add_plain(t, key->fallback);
+                add_escaped(t, key->fallback);
                 text_add(t, ".");
         }
-        if (key->in_ceiling)
-                text_add(t, "\n\n\tHas a meaning in a ceiling.");
+        if (key->flag.name)
+                text_format(t, "\n\n\tFlag: *--%s*.", key->flag.name);
+        if (key_is_for_ceilings(key))
+                text_add(t, "\n\n\tCan be used in a ceiling.");
         text_add(t, "\n\n");
 }
 
@@ -48,35 +50,37 @@ void docgen_add_keys(struct text *t)
 static void add_set(struct text *t, const struct managed_set *set)
 {
         text_add(t, "## ");
-        add_plain(t, set->name);
+        add_escaped(t, set->name);
         text_add(t, ", edited in ");
-        add_plain(t, keys[set->key].path);
+        add_escaped(t, keys[set->key].path);
         text_add(t, "\n\n");
         for (size_t i = 0; i < set->count; i++) {
                 bool first = i == 0 || strcmp(set->entries[i].group, set->entries[i - 1].group) != 0;
                 if (first) {
                         text_add(t, i ? "\n\n*" : "*");
-                        add_plain(t, set->entries[i].group);
-                        text_add(t, "*\n\t");
+                        add_escaped(t, set->entries[i].group);
+                        text_add(t,
+                                 managed_is_in_whole_set(set, &set->entries[i]) ? "*" : "*, off until added by name");
+                        text_add(t, "\n\t");
                 } else {
                         text_add(t, ", ");
                 }
                 const char *entry = set->entries[i].entry;
-                /* In italics, because a line that begins with a dot would be a request to troff. */
+                /* In italics, because troff would take a line that begins with a dot for a request. */
                 text_add(t, "_");
-                add_plain(t, text_starts(entry, "{writable}/") ? entry + strlen("{writable}/") : entry);
+                add_escaped(t, text_starts(entry, "{writable}/") ? entry + strlen("{writable}/") : entry);
                 text_add(t, "_");
         }
         text_add(t, "\n\n");
 }
 
-/* No set that a policy edits, but a list that ringwall keeps all the same. */
+/* Not a managed set, because a policy cannot edit it. */
 static void add_git_hosts(struct text *t)
 {
-        text_add(t, "## git hosts, which have port 22 when they are allowed without a port\n\n");
+        text_add(t, "## git hosts, for which an entry without a port also allows port 22\n\n");
         for (size_t i = 0; git_hosts[i]; i++) {
                 text_add(t, i ? ", _" : "_");
-                add_plain(t, git_hosts[i]);
+                add_escaped(t, git_hosts[i]);
                 text_add(t, "_");
         }
         text_add(t, "\n\n");

@@ -1,16 +1,16 @@
 /*
- * ringwall-doctor: what this machine can enforce.
+ * ringwall-doctor: reports what this machine can enforce.
  *
- * What it is for: the verb `ringwall doctor`. A program of its own (docs/decisions/doctor-is-a-helper.md), because it
- * alone needs libmnl and libnftnl before a box runs.
+ * What it is for: the verb `ringwall doctor`. It is a separate program (docs/decisions/doctor-is-a-helper.md), because
+ * its probes fork often and do dangerous things on purpose, and because `ringwall` must stay small.
  *
- * How it works: every wall is asked (wall_probe), every level is judged (level_judge), and the two are printed,
- * either for a person or as JSON. The asking is done by children that leave nothing behind (linux/ask.h).
+ * How it works: every feature is probed (platform_probe), every level is judged (level_judge), and both results are
+ * printed, for a person or as JSON. Child processes do the probing, and leave nothing behind (linux/probe_ask.h).
  *
- * What it trusts: reports are printable already (feature_set). The environment decides about colour, and about where a
- * systemd manager is looked for; nothing else.
+ * What it trusts: the texts of reports are safe to print (feature_set). The environment only decides about colour, and
+ * where a systemd manager is searched for.
  *
- * Exit status: 0 when some level can be held, 1 when none can, 125 for our own failures.
+ * Exit status: 0 if some level can be enforced, 1 if none can, 125 if ringwall itself fails.
  */
 #include <stdio.h>
 #include <string.h>
@@ -21,20 +21,20 @@
 #include "base/text.h"
 #include "box/diagnosis.h"
 #include "cli/doctor_options.h"
-#include "cli/front.h"
+#include "cli/program.h"
 #include "policy/keys.h"
-#include "wall/wall.h"
+#include "feature/feature.h"
 
 enum { NO_LEVEL_WORKS = 1 };
 
-/* For a person */
+/* --- for a person --- */
 
 enum {
         MARK_WIDTH = 8, /* "unasked" and a space */
         LABEL_WIDTH = 24,
         LEVEL_WIDTH = 10,
-        NARROWEST = 60,
-        WIDEST = 100,
+        WIDTH_MIN = 60,
+        WIDTH_MAX = 100,
 };
 
 struct page {
@@ -64,7 +64,7 @@ static size_t count_columns(const char *words, size_t length)
         return columns;
 }
 
-/* Words from `column` on, wrapped below their own beginning; ends the line. */
+/* Adds words from `column` on, wrapped and indented to that column, and ends the line. */
 static void add_wrapped(struct page *p, size_t column, const char *words)
 {
         size_t at = column;
@@ -98,7 +98,7 @@ static const char *state_style(enum feature_state state)
         return styles[state];
 }
 
-/* Does it fail for the reason that the one before it in its group gave? Then the reason is not read out again. */
+/* Does the feature have the same detail as the one before it in its group? Then it is not printed again. */
 static bool is_repeated(const struct probe_report *report, enum feature_id id)
 {
         const struct feature *f = &report->features[id];
@@ -119,7 +119,7 @@ static void add_feature(struct page *p, enum feature_id id, const struct probe_r
         add_spaces(p, MARK_WIDTH - strlen(mark));
         if (f->detail[0]) {
                 text_format(&p->text, "%-*s", LABEL_WIDTH, info->label);
-                add_wrapped(p, 2 + MARK_WIDTH + LABEL_WIDTH, is_repeated(report, id) ? "likewise" : f->detail);
+                add_wrapped(p, 2 + MARK_WIDTH + LABEL_WIDTH, is_repeated(report, id) ? "as above" : f->detail);
         } else {
                 text_format(&p->text, "%s\n", info->label);
         }
@@ -143,7 +143,7 @@ static void add_features(struct page *p, const struct probe_report *report)
         }
 }
 
-/* Namespaces fall together: of several needs that lack for one reason, a person reads the first. */
+/* Several features often fail for one reason, namespaces for example. Then only the first is printed. */
 static bool is_same_reason(const struct probe_report *report, const struct level_need *const *lacking, size_t which)
 {
         const char *detail = report->features[lacking[which]->any_of[0]].detail;
@@ -163,16 +163,16 @@ static void add_lacking(struct page *p, const struct level_need *need)
 
 static void add_reasons(struct page *p, const struct level_result *result, const struct probe_report *report)
 {
-        size_t untold = 0;
+        size_t omitted = 0;
         for (size_t i = 0; i < result->missing_count; i++) {
                 if (is_same_reason(report, result->missing, i))
-                        untold++;
+                        omitted++;
                 else
                         add_lacking(p, result->missing[i]);
         }
-        if (untold)
-                text_format(&p->text, "%*sand %zu more, for the same reasons\n", 2 + LEVEL_WIDTH + 2, "", untold);
-        /* What a level that cannot run would fall short of is of no use to a person. */
+        if (omitted)
+                text_format(&p->text, "%*sand %zu more, for the same reasons\n", 2 + LEVEL_WIDTH + 2, "", omitted);
+        /* The shortfalls of a level that does not work are not printed. */
         for (size_t i = 0; !result->missing_count && i < result->shortfall_count; i++)
                 add_lacking(p, result->shortfalls[i]);
 }
@@ -208,12 +208,12 @@ static size_t terminal_width(void)
         struct winsize size;
         if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0 || size.ws_col == 0)
                 return OPTIONS_WIDTH;
-        return size.ws_col < NARROWEST ? NARROWEST : size.ws_col > WIDEST ? WIDEST : size.ws_col;
+        return size.ws_col < WIDTH_MIN ? WIDTH_MIN : size.ws_col > WIDTH_MAX ? WIDTH_MAX : size.ws_col;
 }
 
 static int print_page(const struct diagnosis *d, int code)
 {
-        struct page p = { .width = terminal_width(), .styled = front_is_styled(STDOUT_FILENO) };
+        struct page p = { .width = terminal_width(), .styled = program_is_styled(STDOUT_FILENO) };
         text_format(&p.text, "%s %s on %s, ", d->kernel.sysname, d->kernel.release, d->kernel.machine);
         if (d->uid == 0)
                 text_add(&p.text, "as root\n");
@@ -225,28 +225,28 @@ static int print_page(const struct diagnosis *d, int code)
         text_add(&p.text, "\n");
         for (enum level level = LEVEL_STANDARD; level <= LEVEL_MAXIMUM; level++)
                 add_level(&p, level, d);
-        code = front_print(&p.text, code);
+        code = program_print(&p.text, code);
         text_done(&p.text);
         return code;
 }
 
-/* For a program. */
+/* --- for a program --- */
 
 static int print_json(const struct diagnosis *d, int code)
 {
         CLEANUP_JSON json_t *value = diagnosis_to_json(d);
         CLEANUP_TEXT struct text t = { 0 };
         if (!value || json_write(value, &t, true) < 0)
-                return front_complain(doctor_usage.path, "out of memory");
+                return program_error(doctor_usage.path, "out of memory");
         text_add(&t, "\n");
-        return front_print(&t, code);
+        return program_print(&t, code);
 }
 
 int main(int argc, char **argv)
 {
         CLEANUP_OPTIONS struct options_result options;
         int code;
-        if (!front_parse(&doctor_usage, argc, argv, 1, &options, &code))
+        if (!program_parse(&doctor_usage, argc, argv, 1, &options, &code))
                 return code;
         struct diagnosis d;
         diagnosis_make(&d);

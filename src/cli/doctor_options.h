@@ -1,4 +1,4 @@
-/* The options of `ringwall doctor`, shared by ringwall (help, completions) and ringwall-doctor, which parses them. */
+/* The options of `ringwall doctor`. ringwall-doctor parses them; ringwall needs them for help and completions. */
 #ifndef RINGWALL_CLI_DOCTOR_OPTIONS_H
 #define RINGWALL_CLI_DOCTOR_OPTIONS_H
 

@@ -1,15 +1,15 @@
 /*
- * ringwall: finds the verb, parses its options, runs it or the helper program that does. This program stays light, for
- * every confined command starts through it; what needs a heavy library is a helper.
+ * ringwall: finds the verb, parses its options, and runs it or executes its helper program. This program stays small,
+ * because every confined command is started by it; a verb that needs a large library is a helper program.
  */
 #include <string.h>
 #include <unistd.h>
 
 #include "base/helper.h"
-#include "cli/front.h"
+#include "cli/program.h"
 #include "cli/verbs.h"
 
-/* Options that people try before they know the verbs. */
+/* Options before the verb that are accepted as verbs. */
 static const struct {
         const char *option, *verb;
 } spellings[] = {
@@ -27,32 +27,32 @@ static int refuse_option(const char *option)
         CLEANUP_TEXT struct text shown = { 0 };
         text_add_visible(&shown, option, strnlen(option, 60));
         if (nearest)
-                return front_refuse(NULL, "unknown option '%s'; did you mean '%s'?", shown.data, nearest);
-        return front_refuse(NULL, "unknown option '%s' before the verb", shown.data);
+                return program_usage_error(NULL, "unknown option '%s'; did you mean '%s'?", shown.data, nearest);
+        return program_usage_error(NULL, "unknown option '%s' before the verb", shown.data);
 }
 
-/* No verb, or only the first word of some: explain, on standard output only if that was asked for. */
-static int explain(const struct verb_group *group, bool asked)
+/* No verb was given, or only a group's name. Help that was not requested goes to standard error. */
+static int explain(const struct verb_group *group, bool requested)
 {
         CLEANUP_TEXT struct text t = { 0 };
-        verbs_add_help(&t, group, front_is_styled(asked ? STDOUT_FILENO : STDERR_FILENO));
-        return asked ? front_print(&t, 0) : front_print_error(&t);
+        verbs_add_help(&t, group, program_is_styled(requested ? STDOUT_FILENO : STDERR_FILENO));
+        return requested ? program_print(&t, 0) : program_print_error(&t);
 }
 
 static int run_verb(const struct verb *verb, int argc, char **argv, int first)
 {
         CLEANUP_OPTIONS struct options_result r;
         int code;
-        if (!front_parse(verb->usage, argc, argv, first, &r, &code))
+        if (!program_parse(verb->usage, argc, argv, first, &r, &code))
                 return code;
         if (verb->run)
                 return verb->run(&r);
         struct error e = { 0 };
         (void)helper_exec(verb->helper, argv + first, &e);
-        return front_complain(verb->usage->path, "%s", e.text);
+        return program_error(verb->usage->path, "%s", e.text);
 }
 
-static bool asks_help(const char *argument)
+static bool is_help_option(const char *argument)
 {
         return strcmp(argument, "-h") == 0 || strcmp(argument, "--help") == 0;
 }
@@ -71,12 +71,12 @@ static int dispatch(int argc, char **argv)
         struct verb_match match = verbs_find(words, words[1] ? 2 : 1);
         if (match.verb)
                 return run_verb(match.verb, argc, argv, 1 + match.words);
-        if (match.group && (!words[1] || asks_help(words[1])))
+        if (match.group && (!words[1] || is_help_option(words[1])))
                 return explain(match.group, words[1] != NULL);
         return verbs_refuse(words, words[1] ? 2 : 1);
 }
 
 int main(int argc, char **argv)
 {
-        return front_finish(dispatch(argc, argv));
+        return program_finish(dispatch(argc, argv));
 }

@@ -1,4 +1,4 @@
-/* The table of clients, from their own documentation; see mcp_clients.h. */
+/* The table of clients, made from their documentation; see mcp_clients.h. */
 #include "cli/mcp_clients.h"
 
 #include <stdlib.h>
@@ -88,7 +88,7 @@ const char *mcp_client_user_file(struct arena *a, const struct mcp_client *clien
         return home ? arena_format(a, "%s/%s", home, client->below_home) : NULL;
 }
 
-static bool begins_name(char c)
+static bool is_name_character(char c)
 {
         return c == '_' || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
 }
@@ -98,12 +98,12 @@ bool mcp_client_expands(const struct mcp_client *client, const char *text)
         if (client->variables == MCP_VARIABLES_NONE)
                 return false;
         for (const char *dollar = text; (dollar = strchr(dollar, '$')); dollar++)
-                if (dollar[1] == '{' || (client->variables == MCP_VARIABLES_BARE && begins_name(dollar[1])))
+                if (dollar[1] == '{' || (client->variables == MCP_VARIABLES_BARE && is_name_character(dollar[1])))
                         return true;
         return false;
 }
 
-/* --- a line for a shell --- */
+/* --- shell command lines --- */
 
 void mcp_client_add_word(struct text *out, const char *word)
 {
@@ -112,7 +112,7 @@ void mcp_client_add_word(struct text *out, const char *word)
                 text_add(out, word);
                 return;
         }
-        /* Bash, zsh and ksh know $'…', and that \x has at most two digits: what follows is no part of it. */
+        /* bash, zsh and ksh support $'…', where \x takes at most two digits, so a digit may follow. */
         bool control = false;
         for (const unsigned char *c = (const unsigned char *)word; *c; c++)
                 control |= *c < ' ' || *c == 0x7f;
@@ -139,7 +139,7 @@ static void add_json(struct text *out, const struct config_entry *entry)
                 mcp_client_add_word(out, written.data);
 }
 
-static void add_part(struct text *out, const char *word, const struct config_entry *entry)
+static void add_template_word(struct text *out, const char *word, const struct config_entry *entry)
 {
         const json_t *args = json_object_get(entry->value, "args");
         if (strcmp(word, "NAME") == 0)
@@ -166,7 +166,7 @@ void mcp_client_add_command(struct text *out, const struct mcp_client *client, e
                 size_t length = strcspn(p, " ");
                 memcpy(word, p, length < sizeof word ? length : sizeof word - 1);
                 text_add(out, space);
-                add_part(out, word, entry);
+                add_template_word(out, word, entry);
                 space = " ";
                 p += length;
         }

@@ -1,4 +1,4 @@
-/* Where `ringwall mcp --http` listens, and the token that its clients show. */
+/* The listening sockets of `ringwall mcp --http`, and the token that its clients must send. */
 #ifndef RINGWALL_CLI_MCP_LISTEN_H
 #define RINGWALL_CLI_MCP_LISTEN_H
 
@@ -6,25 +6,25 @@
 
 #include "base/error.h"
 
-enum { MCP_TOKEN_MOST = 256, MCP_URL_MOST = 160 };
+enum { MCP_TOKEN_MAX = 256, MCP_URL_MAX = 160 };
 
 struct mcp_listening {
         int fd;
         bool local;             /* a unix socket */
-        char url[MCP_URL_MOST]; /* where clients find it */
-        const char *path;       /* of the unix socket, to be removed at the end */
+        char url[MCP_URL_MAX]; /* for the clients */
+        const char *path;       /* of the unix socket, which is removed at the end; NULL on TCP */
 };
 
 /*
- * Listens on ADDRESS:PORT of loopback (a port alone, or 0 for any, will do) or unix:PATH. Returns 0 or -errno with an
- * error; another address is refused.
+ * Listens on ADDRESS:PORT, on PORT of 127.0.0.1, or on unix:PATH. Port 0 chooses a free port. An address that is not
+ * loopback is refused. Returns 0 or -errno with an error.
  */
 int mcp_listen(const char *address, struct mcp_listening *ret, struct error *e);
 
-/* Closes it, and removes a unix socket. */
+/* Closes the socket, and removes a unix socket's file. */
 void mcp_listen_end(struct mcp_listening *l);
 
-/* The token in the file's first line, which only its owner may read; or a new one when `file` is NULL. */
-int mcp_token(const char *file, char ret[MCP_TOKEN_MOST], struct error *e);
+/* Reads the token from the first line of `file`, which only its owner, the user, may access; NULL: makes a new one. */
+int mcp_token(const char *file, char ret[MCP_TOKEN_MAX], struct error *e);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include "base/json.h"
 #include "box/load.h"
-#include "cli/front.h"
+#include "cli/program.h"
 #include "cli/policy.h"
 #include "cli/policy_show.h"
 #include "cli/request.h"
@@ -20,20 +20,20 @@ static int print_json(const char *path, json_t *json, int code)
         CLEANUP_TEXT struct text out = { 0 };
         int r = json ? json_write(json, &out, true) : -ENOMEM;
         if (r < 0)
-                return front_complain(path, "the answer cannot be written as JSON: %s", strerrordesc_np(-r));
+                return program_error(path, "cannot write the result as JSON: %s", strerrordesc_np(-r));
         text_add(&out, "\n");
-        return front_print(&out, code);
+        return program_print(&out, code);
 }
 
 void policy_print_messages(const struct messages *m)
 {
         CLEANUP_TEXT struct text out = { 0 };
-        messages_print(m, &out, front_is_styled(STDERR_FILENO));
+        messages_print(m, &out, program_is_styled(STDERR_FILENO));
         if (out.length)
-                (void)front_print_error(&out);
+                (void)program_print_error(&out);
 }
 
-/* A file's name need not be UTF-8, but JSON is. */
+/* A file name need not be UTF-8, but JSON must be. */
 static json_t *name_to_json(const char *name)
 {
         CLEANUP_TEXT struct text visible = { 0 };
@@ -48,13 +48,13 @@ int verb_policy_check(struct options_result *r)
         CLEANUP_TEXT struct text out = { 0 };
         bool ok = true;
         if (!m || !files)
-                return front_complain("policy check", "no memory");
+                return program_error("policy check", "no memory");
         for (size_t i = 0; i < r->positional_count; i++) {
                 const char *name = r->positionals[i];
                 struct error e = { 0 };
                 int one = load_check_file(name, m, &e);
                 if (one < 0)
-                        return front_complain("policy check", "%s", e.text);
+                        return program_error("policy check", "%s", e.text);
                 ok &= one == 0;
                 json_array_append_new(files, json_pack("{s:o, s:b}", "file", name_to_json(name), "ok", one == 0));
                 if (one == 0) {
@@ -62,57 +62,59 @@ int verb_policy_check(struct options_result *r)
                         text_add(&out, ": ok\n");
                 }
         }
-        int code = ok ? 0 : FRONT_FAILED;
+        int code = ok ? 0 : EXIT_RINGWALL;
         if (options_has(r, VERB_OPTION_JSON))
                 return print_json("policy check", json_pack("{s:b, s:O, s:o}", "ok", ok, "files", files, "messages",
                                                             messages_to_json(m)), code);
         policy_print_messages(m);
-        return front_print(&out, code);
+        return program_print(&out, code);
 }
 
-/* A policy that lies in the workspace might have been written by the agent, so it is pointed out and not used. */
+/* A policy in the workspace may have been written by the agent, so it is not used unless a person names it. */
 static void note_policy_in_workspace(struct messages *m, const struct plan *plan)
 {
         static const char *const names[] = { "ringwall.yaml", ".ringwall.yaml" };
         for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-                char path[CAP_TEXT + 32];
+                char path[POLICY_TEXT_MAX + 32];
                 (void)snprintf(path, sizeof path, "%s/%s", plan->workspace, names[i]);
                 bool used = false;
                 for (size_t j = 0; j < plan->rules.count; j++)
                         used |= plan->rules.list[j].kind == RULE_PROTECT && strcmp(plan->rules.list[j].path, path) == 0;
                 if (!used && access(path, F_OK) == 0)
                         message_add(m, MESSAGE_NOTE, (struct source){ .name = path },
-                                    "to use it, name it: --policy FILE", "this policy lies in the workspace and is not used");
+                                    "to use it, name it with --policy",
+                                    "this policy is in the workspace and is not used");
         }
 }
 
 int verb_policy_show(struct options_result *r)
 {
         CLEANUP_MESSAGES struct messages *m = messages_new();
-        CLEANUP_ARENA struct arena *arena = arena_new(CAP_ARENA_BYTES);
+        CLEANUP_ARENA struct arena *arena = arena_new(ARENA_BYTES_MAX);
         CLEANUP_PLAN struct plan *plan = NULL;
         CLEANUP_TEXT struct text out = { 0 };
         struct load_request request;
         struct error e = { 0 };
         if (!m || !arena || request_from_options(arena, r, &request) < 0)
-                return front_complain("policy show", "no memory");
+                return program_error("policy show", "no memory");
         int loaded = load_plan(&request, m, &plan, &e);
         if (loaded < 0)
-                return front_complain("policy show", "%s", e.text);
+                return program_error("policy show", "%s", e.text);
         if (loaded == 0)
                 note_policy_in_workspace(m, plan);
         if (options_has(r, VERB_OPTION_JSON)) {
                 if (loaded > 0)
-                        return print_json("policy show", json_pack("{s:b, s:o}", "ok", false, "messages",
-                                                                   messages_to_json(m)), FRONT_FAILED);
+                        return print_json("policy show",
+                                          json_pack("{s:b, s:o}", "ok", false, "messages", messages_to_json(m)),
+                                          EXIT_RINGWALL);
                 policy_print_messages(m);
                 return print_json("policy show", plan_to_json(plan), 0);
         }
         policy_print_messages(m);
         if (loaded > 0)
-                return FRONT_FAILED;
-        policy_show_plan(plan, &out, front_is_styled(STDOUT_FILENO));
-        return front_print(&out, 0);
+                return EXIT_RINGWALL;
+        policy_show_plan(plan, &out, program_is_styled(STDOUT_FILENO));
+        return program_print(&out, 0);
 }
 
 int verb_policy_schema(struct options_result *r)

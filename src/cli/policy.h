@@ -4,7 +4,7 @@
 
 #include "policy/messages.h"
 
-/* Errors and warnings, to standard error, so that what a program reads on standard output stays clean. */
+/* Prints errors and warnings to standard error; standard output has only the result, which a program may parse. */
 void policy_print_messages(const struct messages *m);
 
 #endif

@@ -1,22 +1,26 @@
 /*
- * Showing a plan. Rules of one kind and one source stand together, so that the hundred entries of the managed sets read
- * as a dozen paragraphs; what a person wrote stands alone with its line.
+ * Prints a plan. Rules of the same kind and source form one paragraph, so that the hundred entries of the managed sets
+ * take only a dozen paragraphs; a rule that a person wrote has its own, with its line.
  */
 #include "cli/policy_show.h"
 
 #include <stdio.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/options.h"
+#include "platform/platform.h"
+#include "policy/pattern.h"
+#include "policy/rule_index.h"
 
-enum { LABEL_WIDTH = 18, VALUE_WIDTH = 36 };
+enum { LABEL_WIDTH = 18, VALUE_WIDTH = 36, ANCHOR_BYTES_MAX = 1 << 16 };
 
 struct show {
         struct text *out;
         bool styled;
 };
 
-static void heading(struct show *s, const char *title)
+static void add_heading(struct show *s, const char *title)
 {
         text_format(s->out, "\n%s%s%s\n", s->styled ? "\033[1m" : "", title, s->styled ? "\033[0m" : "");
 }
@@ -30,27 +34,37 @@ static void add_source(struct show *s, struct source from, const char *set)
         text_add(s->out, s->styled ? "\033[0m" : "");
 }
 
-static bool is_limit(enum plan_number n)
+enum section { SECTION_WALLS, SECTION_SESSIONS, SECTION_LIMITS };
+
+/* A new key is shown without a change here: among the limits, or else among the walls. */
+static enum section section_of(enum plan_scalar n)
 {
-        return n == PLAN_TIMEOUT || n == PLAN_MEMORY || n == PLAN_CPU || n == PLAN_PROCESSES;
+        static const enum plan_scalar sessions[] = { PLAN_POOL_SIZE,    PLAN_POOL_MAX, PLAN_SESSION_TIMEOUT,
+                                                     PLAN_IDLE_TIMEOUT, PLAN_SNAPSHOT, PLAN_AUDIT };
+        for (size_t i = 0; i < ARRAY_SIZE(sessions); i++)
+                if (sessions[i] == n)
+                        return SECTION_SESSIONS;
+        return plan_scalar_is_limit(n) ? SECTION_LIMITS : SECTION_WALLS;
 }
 
-static void show_numbers(struct show *s, const struct plan *plan, enum plan_number first, enum plan_number last)
+static void show_numbers(struct show *s, const struct plan *plan, enum section section)
 {
-        for (enum plan_number n = first; n <= last; n++) {
+        for (enum plan_scalar n = 0; n < PLAN_SCALAR_COUNT; n++) {
+                if (section_of(n) != section)
+                        continue;
                 CLEANUP_TEXT struct text value = { 0 };
-                if (is_limit(n) && plan->number[n].number == 0)
+                if (plan_scalar_is_limit(n) && plan->scalar[n].value == 0)
                         text_add(&value, "no limit");
                 else
-                        plan_print_number(n, plan->number[n].number, &value);
+                        plan_print_scalar(n, plan->scalar[n].value, &value);
                 const char *shown = value.data ? value.data : "";
-                text_format(s->out, "  %-*s ", LABEL_WIDTH, plan_numbers[n].name);
-                /* A value too wide for its column keeps its source on a line of its own. */
+                text_format(s->out, "  %-*s ", LABEL_WIDTH, plan_scalar_name(n));
+                /* If the value is too wide for its column, the source goes on the next line. */
                 if (strlen(shown) > VALUE_WIDTH)
                         text_format(s->out, "%s\n  %*s %*s ", shown, LABEL_WIDTH, "", VALUE_WIDTH, "");
                 else
                         text_format(s->out, "%-*s ", VALUE_WIDTH, shown);
-                add_source(s, plan->number[n].from, NULL);
+                add_source(s, plan->scalar[n].from, NULL);
                 text_add(s->out, "\n");
         }
 }
@@ -71,7 +85,7 @@ static size_t columns_of(const char *text)
         return width;
 }
 
-/* Paths side by side up to the width of a terminal, each line indented. */
+/* Prints several paths per line, up to OPTIONS_WIDTH; each line is indented. */
 static void show_paths(struct show *s, const struct rule *rules, size_t count)
 {
         size_t column = 0;
@@ -92,15 +106,39 @@ static void show_paths(struct show *s, const struct rule *rules, size_t count)
         text_add(s->out, "\n");
 }
 
-static void show_rules(struct show *s, const struct rules *rules)
+/*
+ * Without a guard, no rule can deny anything inside a writable directory. `run` refuses a plan with such a rule if a
+ * person wrote it.
+ */
+static bool is_unenforced(const struct plan *plan, const struct rule *rule)
 {
+        if (rule->kind < RULE_DENY_READ || platform_enforces_names(plan))
+                return false;
+        if (!rule->glob)
+                return rules_find_write_grant(&plan->rules, rule->path);
+        CLEANUP_ARENA struct arena *a = arena_new(ANCHOR_BYTES_MAX);
+        const char *anchor = a ? arena_copy(a, rule->path, rule_anchor_length(rule)) : NULL;
+        for (size_t i = 0; anchor && i < plan->rules.count; i++) {
+                const struct rule *r = &plan->rules.list[i];
+                bool overlaps = path_is_beneath(r->path, *anchor ? anchor : "/") || path_is_beneath(anchor, r->path);
+                if (r->kind == RULE_WRITE && overlaps)
+                        return true;
+        }
+        return !anchor;
+}
+
+static void show_rules(struct show *s, const struct plan *plan)
+{
+        const struct rules *rules = &plan->rules;
         for (size_t i = 0, n; i < rules->count; i += n) {
                 const struct rule *first = &rules->list[i];
-                for (n = 1; i + n < rules->count && same_paragraph(first, &rules->list[i + n]);)
+                bool unenforced = is_unenforced(plan, first);
+                for (n = 1; i + n < rules->count && same_paragraph(first, &first[n]) &&
+                            is_unenforced(plan, &first[n]) == unenforced;)
                         n++;
                 text_format(s->out, "  %-12s ", rule_kind_words[first->kind]);
                 add_source(s, first->from, first->set);
-                text_add(s->out, "\n");
+                text_add(s->out, unenforced ? "  not enforced at level standard on this kernel\n" : "\n");
                 show_paths(s, first, n);
         }
 }
@@ -167,7 +205,7 @@ static bool same_line(const struct plan_command *a, const struct plan_command *b
                a->from.line == b->from.line && a->from.column == b->from.column;
 }
 
-/* Commands of one group and one source stand on one line. */
+/* Commands of the same group and source are printed on one line. */
 static void show_gate(struct show *s, const struct plan *plan)
 {
         for (size_t i = 0, n; i < plan->denied_command_count; i += n) {
@@ -186,15 +224,17 @@ static void show_gate(struct show *s, const struct plan *plan)
         }
 }
 
-/* Of a server only what it declared: the defaults and denials are those of every box. */
+/* Prints only the rules that the server declared: its defaults and denials are the same as those of every box. */
 static void show_server(struct show *s, const struct plan_server *server)
 {
         CLEANUP_TEXT struct text title = { 0 };
         text_add(&title, "MCP server ");
         text_add_visible(&title, server->name, strlen(server->name));
-        heading(s, title.data ? title.data : "");
+        add_heading(s, title.data ? title.data : "");
         text_format(s->out, "  over %s; exec %s, fork %s, network %s   ",
-                    server->transport == TRANSPORT_STDIO ? "stdio" : server->transport == TRANSPORT_SSE ? "sse" : "http",
+                    server->transport == TRANSPORT_STDIO ? "stdio"
+                    : server->transport == TRANSPORT_SSE ? "sse"
+                                                         : "http",
                     server->allow_exec ? "yes" : "no", server->allow_fork ? "yes" : "no",
                     server->allow_network ? "yes" : "no");
         add_source(s, server->from, NULL);
@@ -217,7 +257,7 @@ static void show_cuts(struct show *s, const struct plan *plan)
 {
         if (plan->cut_count == 0)
                 return;
-        heading(s, "Cut by a ceiling");
+        add_heading(s, "Cut by a ceiling");
         for (size_t i = 0; i < plan->cut_count; i++) {
                 text_add(s->out, "  ");
                 text_add_visible(s->out, plan->cuts[i].what, strlen(plan->cuts[i].what));
@@ -234,19 +274,19 @@ void policy_show_plan(const struct plan *plan, struct text *out, bool styled)
         text_add_visible(out, plan->workspace, strlen(plan->workspace));
         text_format(out, "%s\n", styled ? "\033[0m" : "");
 
-        heading(&s, "Walls");
-        show_numbers(&s, plan, PLAN_LEVEL, PLAN_LIVE);
-        heading(&s, "Sessions");
-        show_numbers(&s, plan, PLAN_AUDIT, PLAN_IDLE_TIMEOUT);
-        heading(&s, "Limits");
-        show_numbers(&s, plan, PLAN_TIMEOUT, PLAN_PROCESSES);
-        heading(&s, "Files");
-        show_rules(&s, &plan->rules);
-        heading(&s, "Network");
+        add_heading(&s, "Walls");
+        show_numbers(&s, plan, SECTION_WALLS);
+        add_heading(&s, "Sessions");
+        show_numbers(&s, plan, SECTION_SESSIONS);
+        add_heading(&s, "Limits");
+        show_numbers(&s, plan, SECTION_LIMITS);
+        add_heading(&s, "Files");
+        show_rules(&s, plan);
+        add_heading(&s, "Network");
         show_network(&s, plan);
-        heading(&s, "Environment");
+        add_heading(&s, "Environment");
         show_env(&s, plan);
-        heading(&s, "Gate");
+        add_heading(&s, "Gate");
         show_gate(&s, plan);
         for (size_t i = 0; i < plan->server_count; i++)
                 show_server(&s, &plan->servers[i]);

@@ -1,4 +1,4 @@
-/* A plan for a person to read: each value and rule with where it comes from. */
+/* Prints a plan for a person: each value and rule with its source. */
 #ifndef RINGWALL_CLI_POLICY_SHOW_H
 #define RINGWALL_CLI_POLICY_SHOW_H
 

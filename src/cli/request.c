@@ -1,4 +1,4 @@
-/* Flags to loader items, by the table that the library has too; see request.h. */
+/* Flags to loader items, by the table that libringwall uses too; see request.h. */
 #include "cli/request.h"
 
 #include <errno.h>
@@ -16,14 +16,15 @@ const char *request_workspace(const char *value, size_t *ret_name)
         return value + (*ret_name ? *ret_name + 1 : 0);
 }
 
-bool request_item(const struct options_result *r, const struct option_use *use, const char *value, struct load_item *ret)
+bool request_item(const struct options_result *r, const struct option_use *use, const char *value,
+                  struct load_item *ret)
 {
-        const struct option_use *first = options_next(r, RUN_OPTION_WORKSPACE, NULL);
-        bool further = use->row->id == RUN_OPTION_WORKSPACE && use != first;
+        const struct option_use *first = options_next(r, FLAG_ID_WORKSPACE, NULL);
+        bool is_further = use->row->id == FLAG_ID_WORKSPACE && use != first;
         size_t name;
-        if (use->row->id == RUN_OPTION_WORKSPACE && (r->verb == &mcp_usage || r->verb == &mcp_install_usage))
+        if (use->row->id == FLAG_ID_WORKSPACE && (r->verb == &mcp_usage || r->verb == &mcp_install_usage))
                 value = request_workspace(value, &name);
-        return flags_make_item(further ? "rw" : use->row->name, value, ret) == 0;
+        return flags_make_item(is_further ? "rw" : use->row->name, value, ret) == 0;
 }
 
 int request_from_options(struct arena *a, const struct options_result *r, struct load_request *ret)

@@ -1,4 +1,4 @@
-/* The flags of run_options.h as a request to the loader. */
+/* Turns the policy flags of a command line (box/flags.h) into a request to the loader. */
 #ifndef RINGWALL_CLI_REQUEST_H
 #define RINGWALL_CLI_REQUEST_H
 
@@ -7,17 +7,18 @@
 #include "box/load.h"
 
 /*
- * The items live in the arena and point into argv. A workspace behind the first is one more directory that may be written.
- * Returns 0 or -ENOMEM.
+ * The items are in the arena and point into argv. The first --workspace is the workspace; each further one counts as
+ * --rw. Returns 0 or -ENOMEM.
  */
 int request_from_options(struct arena *a, const struct options_result *r, struct load_request *ret);
 
-/*
- * One of the options, with this value, as an item; false for a flag of the verb's own, such as --json.
- */
-bool request_item(const struct options_result *r, const struct option_use *use, const char *value, struct load_item *ret);
+/* Turns one option, with this value, into an item; false for an option that is not about the policy, such as --json. */
+bool request_item(const struct options_result *r, const struct option_use *use, const char *value,
+                  struct load_item *ret);
 
-/* The directory of a workspace that may have a name in front of it; where the name ends is in *ret_name, which is 0 for none. */
+/*
+ * The directory in DIRECTORY or NAME=DIRECTORY. *ret_name is the length of the name, 0 if there is none.
+ */
 const char *request_workspace(const char *value, size_t *ret_name);
 
 #endif

@@ -1,27 +1,28 @@
 /*
  * The person's terminal.
  *
- * What it is for: a command in a box has a terminal of its own (linux/pty.c says why and where). This file is the cable
- * between the two: what is typed goes one way, what is shown the other, and the size follows.
+ * What it is for: a command in a box has its own pseudoterminal (linux/pty.c has the reasons). This file relays input,
+ * output and size between the person's terminal and the command's.
  *
- * How it works: while the terminal is claimed, the person's is raw, so every key, Ctrl-C and Ctrl-Z and Ctrl-D among
- * them, is a byte that goes to the command's terminal, and that one makes a signal or an end of file of it for whoever
- * is in the foreground there. Nothing is interpreted here.
+ * How it works: while the person's terminal is claimed, it is in raw mode. So every key, including Ctrl-C, Ctrl-Z and
+ * Ctrl-D, is a byte that is sent to the command's terminal, which turns it into a signal or EOF for its own foreground
+ * process group. Nothing is interpreted here.
  *
- * It is claimed from the start when standard input is a terminal, standard output is no pipe, and it is our turn.
- * Otherwise somebody else may be reading from it: less behind a pipe, or the shell that has us in the background. Then
- * it is left alone until the command wants it (BOX_STOPPED with SIGTTIN or SIGTTOU). Until then its keys make signals
- * for our own process group, which attend.c passes on, and it processes the output, so the command's does not.
+ * The terminal is claimed at the start if standard input is a terminal, standard output is not a pipe, and our process
+ * group is in the foreground. Otherwise another process may be reading from it: a pager at the end of the pipe, or the
+ * shell that runs us in the background. Then it is not claimed until the command needs it (BOX_STOPPED with SIGTTIN or
+ * SIGTTOU). Until then its keys send signals to our process group, which supervise.c forwards, and it does the output
+ * processing, so the command's terminal must not.
  *
- * Way out: whatever ends or stops us puts the modes back. Signals that attend.c receives as data lead there by the
- * ordinary way; for the rest there is a handler. Only SIGKILL and SIGSTOP leave it raw. Input that nobody has read is
- * thrown away then: it was typed for the command, or it is the terminal's answer to a question of the command's, and the
- * shell must not execute it.
+ * Restoring: the modes are restored when we exit or stop. Signals that supervise.c reads from its signalfd end in the
+ * normal path; the other deadly signals have a handler. Only SIGKILL and SIGSTOP leave the terminal raw. Unread input
+ * is discarded with the modes: it was typed for the command, or is the terminal's reply to an escape sequence of the
+ * command, and the shell must not execute it.
  *
- * Which one it is: the first of the three descriptors that is a terminal. Another terminal among them is replaced too,
- * and what is written to it shows on the first.
+ * The person's terminal is the first of the three descriptors that is a terminal. If another descriptor is a different
+ * terminal, it is replaced too, and its output appears on the first.
  *
- * What an attacker controls: the bytes that are shown, as with every program that writes to a terminal.
+ * An attacker controls the bytes that are shown, as with every program that writes to a terminal.
  */
 #include "cli/terminal.h"
 
@@ -36,48 +37,47 @@
 
 #include "base/fd.h"
 
-/* How long the person's terminal may take nothing at all before the rest of the output is given up. */
-enum { DRAIN_MS = 2000 };
+enum { DRAIN_MS = 2000 }; /* if the person's terminal accepts no output for this long, the rest is dropped */
 
 /* --- modes --- */
 
-/* The handler of signals needs it too; there is one person's terminal. */
+/* Global, because the signal handler needs it. */
 static struct {
         volatile sig_atomic_t raw;
         int fd;
         struct termios modes;
-} before;
+} saved;
 
-static void put_back(void)
+static void restore_modes(void)
 {
-        if (!before.raw)
+        if (!saved.raw)
                 return;
-        (void)tcsetattr(before.fd, TCSAFLUSH, &before.modes);
-        before.raw = 0;
+        (void)tcsetattr(saved.fd, TCSAFLUSH, &saved.modes);
+        saved.raw = 0;
 }
 
-static void put_back_and_die(int number)
+static void restore_and_raise(int number)
 {
-        put_back();
-        (void)raise(number); /* with its default action: SA_RESETHAND */
+        restore_modes();
+        (void)raise(number); /* now with the default action, because of SA_RESETHAND */
 }
 
-/* All that would end us and is not received as data. */
+/* All signals that terminate a process and that supervise.c does not read from its signalfd. */
 static void catch_deadly_signals(void)
 {
         static const int deadly[] = {
                 SIGABRT, SIGALRM, SIGBUS,  SIGFPE,  SIGILL,    SIGIO,   SIGPIPE, SIGPROF,
                 SIGPWR,  SIGSEGV, SIGSYS,  SIGTRAP, SIGVTALRM, SIGXCPU, SIGXFSZ, SIGSTKFLT,
         };
-        struct sigaction action = { .sa_handler = put_back_and_die, .sa_flags = (int)SA_RESETHAND };
+        struct sigaction action = { .sa_handler = restore_and_raise, .sa_flags = (int)SA_RESETHAND };
         for (size_t i = 0; i < ARRAY_SIZE(deadly); i++)
                 (void)sigaction(deadly[i], &action, NULL);
         for (int number = SIGRTMIN; number <= SIGRTMAX; number++)
                 (void)sigaction(number, &action, NULL);
 }
 
-/* Does the command's terminal turn NL into CR NL? Returns what it did before. */
-static bool process_output(int master, bool on)
+/* Switches OPOST, by which the command's terminal turns NL into CR NL. Returns the old value. */
+static bool set_output_processing(int master, bool on)
 {
         struct termios modes;
         if (tcgetattr(master, &modes) < 0)
@@ -89,23 +89,23 @@ static bool process_output(int master, bool on)
         return was;
 }
 
-/* --- finding it --- */
+/* --- finding the terminal --- */
 
 /*
- * One that is open for what we want with it. Opened anew, so that it can be non-blocking without our siblings noticing;
- * where that is not allowed (after su, for example), as it is.
+ * Opens the first of the terminals anew, because O_NONBLOCK on the inherited descriptor would affect other processes.
+ * If that is not permitted (after su, for example), duplicates the descriptor, unless its access mode is `unusable`.
  */
-static int open_again(unsigned terminals, int useless)
+static int reopen(unsigned terminals, int unusable)
 {
         for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
                 char path[32];
                 if (!(terminals & 1U << fd))
                         continue;
                 (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-                int again = open(path, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
-                if (again >= 0)
-                        return again;
-                if ((fcntl(fd, F_GETFL) & O_ACCMODE) != useless)
+                int fresh = open(path, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+                if (fresh >= 0)
+                        return fresh;
+                if ((fcntl(fd, F_GETFL) & O_ACCMODE) != unusable)
                         return fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
         }
         return -1;
@@ -125,20 +125,20 @@ void terminal_find(struct terminal *t)
                 t->replaced |= isatty(fd) || (errno != ENOTTY && errno != EBADF && errno != EINVAL) ? 1U << fd : 0U;
         if (!t->replaced)
                 return;
-        t->in = open_again(t->replaced, O_WRONLY);
-        t->out = open_again(t->replaced, O_RDONLY);
+        t->in = reopen(t->replaced, O_WRONLY);
+        t->out = reopen(t->replaced, O_RDONLY);
         t->processed = tcgetattr(t->out, &modes) == 0 && (modes.c_oflag & OPOST);
-        t->eager = (t->replaced & 1U << STDIN_FILENO) && !is_pipe(STDOUT_FILENO) && terminal_is_ours(t);
+        t->claim_at_start = (t->replaced & 1U << STDIN_FILENO) && !is_pipe(STDOUT_FILENO) && terminal_is_ours(t);
 }
 
-/* --- whose turn it is --- */
+/* --- claiming --- */
 
 bool terminal_is_ours(const struct terminal *t)
 {
         if (t->in < 0)
                 return false;
         pid_t group = tcgetpgrp(t->in);
-        /* Not the terminal of our session: nobody takes turns at it. */
+        /* ENOTTY: it is not the controlling terminal of our session, so there is no job control on it. */
         return group < 0 ? errno == ENOTTY : group == getpgrp();
 }
 
@@ -146,17 +146,17 @@ bool terminal_claim(struct terminal *t)
 {
         if (t->master < 0 || !terminal_is_ours(t))
                 return false;
-        if (!before.raw) {
-                before.fd = t->in;
-                if (tcgetattr(t->in, &before.modes) < 0)
+        if (!saved.raw) {
+                saved.fd = t->in;
+                if (tcgetattr(t->in, &saved.modes) < 0)
                         return false;
         }
-        struct termios raw = before.modes;
+        struct termios raw = saved.modes;
         cfmakeraw(&raw);
-        before.raw = 1;
+        saved.raw = 1;
         (void)tcsetattr(t->in, TCSADRAIN, &raw);
         if (!t->claimed)
-                (void)process_output(t->master, t->processed);
+                (void)set_output_processing(t->master, t->processed);
         t->claimed = true;
         terminal_resize(t);
         return true;
@@ -167,10 +167,10 @@ void terminal_release(struct terminal *t)
         if (!t->claimed)
                 return;
         if (terminal_is_ours(t))
-                put_back();
-        before.raw = 0; /* in another's hands it is not for us to change */
+                restore_modes();
+        saved.raw = 0; /* if it is not ours any more, its modes must not be changed later either */
         if (t->master >= 0)
-                t->processed = process_output(t->master, false);
+                t->processed = set_output_processing(t->master, false);
         t->claimed = false;
 }
 
@@ -178,7 +178,7 @@ void terminal_attach(struct terminal *t, int master)
 {
         t->master = master;
         catch_deadly_signals();
-        if (t->eager)
+        if (t->claim_at_start)
                 (void)terminal_claim(t);
         terminal_resize(t);
 }
@@ -196,7 +196,7 @@ void terminal_hang_up(struct terminal *t)
         t->typed.start = t->typed.end;
 }
 
-/* --- the bytes --- */
+/* --- relaying --- */
 
 static bool is_empty(const struct terminal_pump *p)
 {
@@ -208,8 +208,8 @@ static bool may_retry(ssize_t n)
         return n < 0 && (errno == EAGAIN || errno == EINTR);
 }
 
-/* False when nothing will come any more: the other end is closed. */
-static bool fill(struct terminal_pump *p, int from)
+/* False on EOF or an error. */
+static bool read_into(struct terminal_pump *p, int from)
 {
         ssize_t n = read(from, p->data, sizeof p->data);
         p->start = 0;
@@ -217,8 +217,8 @@ static bool fill(struct terminal_pump *p, int from)
         return n > 0 || may_retry(n);
 }
 
-/* False when nothing will be taken any more. */
-static bool empty(struct terminal_pump *p, int to)
+/* False on an error. */
+static bool write_from(struct terminal_pump *p, int to)
 {
         ssize_t n = write(to, p->data + p->start, p->end - p->start);
         p->start += n > 0 ? (size_t)n : 0;
@@ -228,7 +228,8 @@ static bool empty(struct terminal_pump *p, int to)
 void terminal_watch(const struct terminal *t, struct pollfd events[TERMINAL_EVENTS])
 {
         int wanted = (is_empty(&t->shown) ? POLLIN : 0) | (is_empty(&t->typed) ? 0 : POLLOUT);
-        bool reads = t->claimed && t->master >= 0 && is_empty(&t->typed); /* a line that was cut would say so for ever */
+        /* After a hangup, poll() would report the person's terminal again and again. */
+        bool reads = t->claimed && t->master >= 0 && is_empty(&t->typed);
         events[0] = (struct pollfd){ .fd = reads ? t->in : -1, .events = POLLIN };
         events[1] = (struct pollfd){ .fd = is_empty(&t->shown) ? -1 : t->out, .events = POLLOUT };
         events[2] = (struct pollfd){ .fd = wanted ? t->master : -1, .events = (short)wanted };
@@ -236,20 +237,20 @@ void terminal_watch(const struct terminal *t, struct pollfd events[TERMINAL_EVEN
 
 void terminal_relay(struct terminal *t, const struct pollfd events[TERMINAL_EVENTS])
 {
-        if (events[0].revents && t->master >= 0 && !fill(&t->typed, t->in))
+        if (events[0].revents && t->master >= 0 && !read_into(&t->typed, t->in))
                 terminal_hang_up(t);
-        if (!is_empty(&t->typed) && t->master >= 0 && !empty(&t->typed, t->master))
+        if (!is_empty(&t->typed) && t->master >= 0 && !write_from(&t->typed, t->master))
                 t->typed.start = t->typed.end;
-        /* The command's terminal ends when the last process in the box has closed it. */
-        if (events[2].revents && is_empty(&t->shown) && t->master >= 0 && !fill(&t->shown, t->master))
+        /* EOF: the last process in the box has closed the command's terminal. */
+        if (events[2].revents && is_empty(&t->shown) && t->master >= 0 && !read_into(&t->shown, t->master))
                 terminal_hang_up(t);
-        if (!is_empty(&t->shown) && !empty(&t->shown, t->out)) {
+        if (!is_empty(&t->shown) && !write_from(&t->shown, t->out)) {
                 t->shown.start = t->shown.end;
                 terminal_hang_up(t);
         }
 }
 
-/* The box is empty, so there is an end to what can come. */
+/* Shows the rest of the output. It is finite, because no process is left in the box. */
 static void drain(struct terminal *t)
 {
         struct pollfd events[TERMINAL_EVENTS];

@@ -1,4 +1,4 @@
-/* The person's terminal and the command's, and the bytes between them. Theory of operation: terminal.c. */
+/* Relays between the person's terminal and the command's. Theory of operation: terminal.c. */
 #ifndef RINGWALL_CLI_TERMINAL_H
 #define RINGWALL_CLI_TERMINAL_H
 
@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Bytes on their way in one direction. */
+/* The buffer of one direction. */
 struct terminal_pump {
         size_t start, end;
         char data[4096];
@@ -15,41 +15,41 @@ struct terminal_pump {
 enum { TERMINAL_EVENTS = 3 };
 
 struct terminal {
-        unsigned replaced; /* bit n: our descriptor n is a terminal, so the command gets its own in that place */
-        int in, out;       /* the person's terminal; -1 when there is none */
-        int master;        /* the command's; -1 until it has one, and after it was hung up */
-        bool eager;        /* to be claimed from the start */
-        bool claimed;      /* the person's is raw, and what is typed goes to the command */
-        bool processed;    /* the command's ends lines with CR NL while it is claimed */
+        unsigned replaced;   /* bit n: descriptor n is a terminal, so the command's descriptor n is its own terminal */
+        int in, out;         /* the person's terminal; -1: none */
+        int master;          /* of the command's terminal; -1 before terminal_attach() and after a hangup */
+        bool claim_at_start; /* terminal_attach() claims the person's terminal */
+        bool claimed;        /* the person's terminal is in raw mode, and input goes to the command */
+        bool processed;      /* OPOST of the command's terminal while the person's is claimed: NL becomes CR NL */
         struct terminal_pump typed, shown;
 };
 
-/* Looks at the standard descriptors and changes nothing. terminal_done() is due. */
+/* Examines the standard descriptors, and changes nothing. Call terminal_done() at the end. */
 void terminal_find(struct terminal *t);
 
-/* Takes the master, and claims the person's terminal if that is due from the start. */
+/* Takes ownership of the master, and claims the person's terminal if `claim_at_start`. */
 void terminal_attach(struct terminal *t, int master);
 
-/* What to wait for, and what to do about what came. Of entries without use, fd is -1. */
+/* Sets the entries for poll(), with fd -1 for unused ones; then relays what poll() reported. */
 void terminal_watch(const struct terminal *t, struct pollfd events[TERMINAL_EVENTS]);
 void terminal_relay(struct terminal *t, const struct pollfd events[TERMINAL_EVENTS]);
 
-/* Is it our turn: no other process group has the terminal? */
+/* Is our process group in the foreground of the person's terminal, or is that terminal without job control for us? */
 bool terminal_is_ours(const struct terminal *t);
 
-/* Raw from now on, or again. False when it is not our turn, or there is none. */
+/* Puts the person's terminal into raw mode. False if it is not ours now, or there is none. */
 bool terminal_claim(struct terminal *t);
 
-/* As it was before it was claimed. */
+/* Restores the modes from before terminal_claim(). */
 void terminal_release(struct terminal *t);
 
-/* The command's terminal gets the size of the person's; the kernel tells the command. */
+/* Gives the command's terminal the size of the person's; the kernel sends the command SIGWINCH. */
 void terminal_resize(const struct terminal *t);
 
-/* For the command it is as if the line had been cut. */
+/* Hangs up the command's terminal. */
 void terminal_hang_up(struct terminal *t);
 
-/* After the command ended: shows what it wrote last, as long as the person's terminal takes it, and releases it. */
+/* After the command has ended: shows its last output, unless the person's terminal blocks too long, and releases it. */
 void terminal_done(struct terminal *t);
 
 #endif

@@ -1,19 +1,36 @@
-/* The table of verbs, and what is looked up in it; see verbs.h. */
+/* The table of verbs, and lookups in it; see verbs.h. */
 #include "cli/verbs.h"
 
 #include <string.h>
 
+#include "box/flags.h"
 #include "cli/doctor_options.h"
 #include "cli/mcp_options.h"
-#include "cli/front.h"
+#include "cli/program.h"
 #include "cli/run_options.h"
 
 /* --- the table --- */
 
 static const struct option_row json_rows[] = {
-        { .id = VERB_OPTION_JSON, .name = "json", .help = "Print JSON, for programs." },
+        { .id = VERB_OPTION_JSON, .name = "json", .help = "Print JSON instead of text." },
 };
 static const struct options_table json_table = OPTIONS_TABLE(json_rows);
+
+static const char *const run_description[] = {
+        "The command and every process it starts can use only the files that the policy grants. They have no "
+        "capabilities, cannot see other processes, and have no network unless the policy allows one. They all end when "
+        "the command ends. 'ringwall policy show' with the same flags shows what the command may do. If this machine "
+        "cannot enforce a rule, ringwall refuses to run the command.",
+        "The exit status is that of the command; 128 + N if signal N killed it; 124 if it ran out of time; 125 if "
+        "ringwall refused or failed; 126 if the command cannot be executed; 127 if it is not found.",
+        NULL
+};
+
+static const struct options_example run_examples[] = {
+        { "ringwall run -- npm test", "Run the tests of the project in this directory." },
+        { "ringwall run --rw ../data make", "Run make, which may also write to ../data." },
+        { 0 },
+};
 
 static const struct options_verb run = {
         .path = "run",
@@ -22,19 +39,22 @@ static const struct options_verb run = {
         .positional = OPTION_FILE,
         .positionals_min = 1,
         .positionals_max = OPTIONS_POSITIONALS_MAX,
-        .stops = true,
-        .tables = { &run_options_policy, &run_options_report },
-        .description = (const char *const[]){
-                "The command and everything it starts see the files of the policy and nothing else, have no capability, "
-                "no network and no other process in sight, and end when the command ends. 'ringwall policy show' with "
-                "the same flags shows what it may do. A rule that cannot be held refuses to run.",
-                "The exit status is the command's own; 128 + N when signal N ended it; 124 when it ran out of time; 125 "
-                "when ringwall refused or failed; 126 when the command cannot be executed, 127 when it is not found.",
-                NULL },
-        .examples = (const struct options_example[]){
-                { "ringwall run -- npm test", "Run the tests of the project in this directory." },
-                { "ringwall run --rw ../data make", "The same, with another directory to write in." },
-                { 0 } },
+        .stops_at_positional = true,
+        .tables = { &flags_options, &run_options_report },
+        .description = run_description,
+        .examples = run_examples,
+};
+
+static const char *const policy_check_description[] = {
+        "Reports every mistake in every FILE with its line and column, what was expected there, and the nearest known "
+        "key. Nothing is run. The exit status is 0 if no file has a mistake.",
+        NULL
+};
+
+static const struct options_example policy_check_examples[] = {
+        { "ringwall policy check policy.yaml", "Check one file." },
+        { "ringwall policy check --json *.yaml", "Check several files, with output for a program." },
+        { 0 },
 };
 
 static const struct options_verb policy_check = {
@@ -45,41 +65,51 @@ static const struct options_verb policy_check = {
         .positionals_min = 1,
         .positionals_max = OPTIONS_POSITIONALS_MAX,
         .tables = { &json_table },
-        .description = (const char *const[]){
-                "Every mistake in every FILE is reported with its line and column, what was expected there, and the "
-                "nearest known key. Nothing is run. The exit status is 0 when there is none.",
-                NULL },
-        .examples = (const struct options_example[]){
-                { "ringwall policy check policy.yaml", "Check one file." },
-                { "ringwall policy check --json *.yaml", "Check several, and let a program read the answer." },
-                { 0 } },
+        .description = policy_check_description,
+        .examples = policy_check_examples,
+};
+
+static const char *const policy_show_description[] = {
+        "The built-in defaults, /etc/ringwall/policy.yaml, your own ~/.config/ringwall/policy.yaml, the --policy files "
+        "and the flags are combined in this order, and each overrides the ones before it. The result is then limited "
+        "by /etc/ringwall/ceiling.yaml and every --ceiling. Nothing is run.",
+        NULL
+};
+
+static const struct options_example policy_show_examples[] = {
+        { "ringwall policy show", "Show what applies without any flags." },
+        { "ringwall policy show --level strict --rw build", "Show what applies with these flags." },
+        { 0 },
 };
 
 static const struct options_verb policy_show = {
         .path = "policy show",
-        .summary = "Show the policy that files and flags add up to",
-        .tables = { &run_options_policy, &json_table },
-        .description = (const char *const[]){
-                "The built-in defaults, /etc/ringwall/policy.yaml, your own ~/.config/ringwall/policy.yaml, the "
-                "--policy files and the flags are put together in this order, each overriding the ones before; then "
-                "the result is intersected with /etc/ringwall/ceiling.yaml and every --ceiling, which can only take "
-                "away. Nothing is run.",
-                NULL },
-        .examples = (const struct options_example[]){
-                { "ringwall policy show", "What holds on this machine without any flag." },
-                { "ringwall policy show --level strict --rw build", "What these flags would change." },
-                { 0 } },
+        .summary = "Show the policy that results from files and flags",
+        .tables = { &flags_options, &json_table },
+        .description = policy_show_description,
+        .examples = policy_show_examples,
+};
+
+static const char *const policy_schema_description[] = {
+        "Editors use it to complete keys and to mark mistakes in a policy.",
+        NULL
+};
+
+static const struct options_example policy_schema_examples[] = {
+        { "ringwall policy schema > policy.schema.json", "Save it for an editor." },
+        { 0 },
 };
 
 static const struct options_verb policy_schema = {
         .path = "policy schema",
         .summary = "Print the JSON Schema of policy files",
-        .description = (const char *const[]){
-                "Editors use it to complete keys and to mark mistakes while a policy is written.",
-                NULL },
-        .examples = (const struct options_example[]){
-                { "ringwall policy schema > policy.schema.json", "Store it for an editor." },
-                { 0 } },
+        .description = policy_schema_description,
+        .examples = policy_schema_examples,
+};
+
+static const struct options_example help_examples[] = {
+        { "ringwall help policy check", "The same as 'ringwall policy check --help'." },
+        { 0 },
 };
 
 static const struct options_verb help = {
@@ -88,9 +118,7 @@ static const struct options_verb help = {
         .synopsis = "[VERB...]",
         .positional = OPTION_VERB,
         .positionals_max = OPTIONS_POSITIONALS_MAX,
-        .examples = (const struct options_example[]){
-                { "ringwall help policy check", "The same as 'ringwall policy check --help'." },
-                { 0 } },
+        .examples = help_examples,
 };
 
 static const struct options_verb version = {
@@ -103,7 +131,7 @@ const struct verb verbs[] = {
         { .usage = &policy_check, .run = verb_policy_check },
         { .usage = &policy_show, .run = verb_policy_show },
         { .usage = &policy_schema, .run = verb_policy_schema },
-        { .usage = &mcp_install_usage, .run = verb_mcp_install }, /* before mcp, which is its first word */
+        { .usage = &mcp_install_usage, .run = verb_mcp_install }, /* must come before mcp, its first word */
         { .usage = &mcp_usage, .helper = "ringwall-mcp" },
         { .usage = &doctor_usage, .helper = "ringwall-doctor" },
         { .usage = &help, .run = verb_help },
@@ -118,7 +146,7 @@ const size_t verb_groups_count = ARRAY_SIZE(verb_groups);
 
 /* --- looking up --- */
 
-/* How many words of the command line spell the path, or 0. */
+/* If the words begin with the path, the number of words in the path; else 0. */
 static int match_path(const char *path, const char *const *words, int count)
 {
         for (int i = 0; i < count; i++) {
@@ -154,24 +182,24 @@ int verbs_refuse(const char *const *words, int count)
         for (size_t i = 0; i < verb_groups_count; i++)
                 known[n++] = verb_groups[i].name;
 
-        /* The words that were understood, and the one that was not. */
+        /* The known words and the first unknown one. */
         struct verb_match match = verbs_find(words, count);
-        CLEANUP_TEXT struct text asked = { 0 };
+        CLEANUP_TEXT struct text given = { 0 };
         for (int i = 0; i < count && i <= match.words; i++) {
-                text_add(&asked, i ? " " : "");
-                text_add_visible(&asked, words[i], strnlen(words[i], 60));
+                text_add(&given, i ? " " : "");
+                text_add_visible(&given, words[i], strnlen(words[i], 60));
         }
-        const char *word = asked.data ? asked.data : "?";
+        const char *word = given.data ? given.data : "?";
         const char *nearest = text_nearest(word, known, n);
         const char *where = match.group ? match.group->name : NULL;
         if (nearest)
-                return front_refuse(where, "unknown verb '%s'; did you mean '%s'?", word, nearest);
-        return front_refuse(where, "unknown verb '%s'", word);
+                return program_usage_error(where, "unknown verb '%s'; did you mean '%s'?", word, nearest);
+        return program_usage_error(where, "unknown verb '%s'", word);
 }
 
 /* --- the short help --- */
 
-static bool belongs(const struct verb *v, const struct verb_group *group)
+static bool is_in_group(const struct verb *v, const struct verb_group *group)
 {
         size_t length = strlen(group->name);
         return strncmp(v->usage->path, group->name, length) == 0 && v->usage->path[length] == ' ';
@@ -194,10 +222,10 @@ void verbs_add_help(struct text *t, const struct verb_group *only, bool styled)
                 add_about(t);
         text_format(t, "\n%sVerbs:%s\n", styled ? "\033[1m" : "", styled ? "\033[0m" : "");
         for (size_t i = 0; i < verbs_count; i++)
-                if (!only || belongs(&verbs[i], only))
+                if (!only || is_in_group(&verbs[i], only))
                         text_format(t, "  %-16s  %s\n", verbs[i].usage->path, verbs[i].usage->summary);
         text_add(t, "\n'ringwall help VERB' explains a verb. ");
         text_add(t, only ? "See also ringwall(1), ringwall-policy(5).\n"
-                         : "Start with 'ringwall doctor': it tells\n"
+                         : "Start with 'ringwall doctor': it reports\n"
                            "what this machine can enforce. See also ringwall(1), ringwall-policy(5).\n");
 }

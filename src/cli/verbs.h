@@ -1,6 +1,6 @@
 /*
- * The verbs: one row each, from which main dispatches, `help` explains and docgen makes manual pages and completions.
- * A new verb is a row in verbs.c and a file of its own.
+ * The table of verbs. main() dispatches by it, `help` prints it, and docgen makes manual pages and completions from it.
+ * CONTRIBUTING.md says what a new verb needs.
  */
 #ifndef RINGWALL_CLI_VERBS_H
 #define RINGWALL_CLI_VERBS_H
@@ -11,11 +11,11 @@
 
 struct verb {
         const struct options_verb *usage;
-        int (*run)(struct options_result *r); /* returns the exit code; NULL when a helper does the work */
-        const char *helper;                   /* the libexec program that does it, given the same arguments */
+        int (*run)(struct options_result *r); /* returns the exit code; NULL: `helper` is executed instead */
+        const char *helper;                   /* a libexec program, which gets the same arguments */
 };
 
-/* The first word of verbs that belong together; it is no verb itself. */
+/* The common first word of several verbs, which is not a verb itself. */
 struct verb_group {
         const char *name, *summary;
 };
@@ -25,7 +25,7 @@ extern const size_t verbs_count;
 extern const struct verb_group verb_groups[];
 extern const size_t verb_groups_count;
 
-/* What the front words of a command line name: a verb, or else a group, or neither. */
+/* The verb that the first words of a command line name, or else the group, or neither. */
 struct verb_match {
         const struct verb *verb;
         const struct verb_group *group;
@@ -33,13 +33,13 @@ struct verb_match {
 };
 struct verb_match verbs_find(const char *const *words, int count);
 
-/* Complains that the words name no verb, with the nearest that there is; returns the exit code. */
+/* Prints that the words do not name a verb, and suggests the nearest one; returns the exit code. */
 int verbs_refuse(const char *const *words, int count);
 
-/* The short help of the whole program, or of the verbs of one group. */
+/* Adds the list of all verbs, or of the verbs of one group. */
 void verbs_add_help(struct text *t, const struct verb_group *only, bool styled);
 
-/* Ids of the options that belong to single verbs; those of run_options.h begin above them. */
+/* Ids of options that belong to a single verb. The ids of run_options.h begin at 100. */
 enum verb_option {
         VERB_OPTION_JSON = 1,
 };

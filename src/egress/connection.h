@@ -1,16 +1,16 @@
-/* One connection of a program in the box, from its entrance to its end. Theory of operation: connection.c. */
+/* One connection of a program in the box, from accept to close. Theory of operation: connection.c. */
 #ifndef RINGWALL_EGRESS_CONNECTION_H
 #define RINGWALL_EGRESS_CONNECTION_H
 
 #include "egress/egress.h"
 
-/* Takes over a connection that came in by an entrance; `port` is the entrance's own, where it has one. */
+/* Takes ownership of a connection that an entrance accepted; `port` is the entrance's. */
 void connection_begin(struct egress *g, int fd, enum egress_entrance entrance, uint16_t port);
 
-/* The hosts have changed: ends the connections to those that are not allowed any more. Returns how many there were. */
+/* After a change of the hosts: aborts the connections to hosts that are not allowed any more. Returns how many. */
 uint32_t connection_end_refused(struct egress *g);
 
-/* The box is gone: what there is to tell of those that still stood. */
+/* After the end of the box: closes all connections, and reports those that had reached their host. */
 void connection_end_all(struct egress *g);
 
 #endif

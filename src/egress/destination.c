@@ -1,4 +1,4 @@
-/* Where a program wants to go; see destination.h. */
+/* Destinations; see destination.h. */
 #include "egress/destination.h"
 
 #include <arpa/inet.h>
@@ -7,15 +7,15 @@
 #include "base/text.h"
 #include "policy/domain.h"
 
-static const char no_port[] = "a port is a number from 1 to 65535";
+static const char bad_port[] = "a port is a number from 1 to 65535";
 
 const char *destination_from_address(int family, const void *bytes, uint16_t port, struct destination *ret)
 {
         struct destination d = { .port = port, .is_address = true };
         if (!inet_ntop(family, bytes, d.host, sizeof d.host))
-                return "this is no address";
+                return "this is not an address";
         if (!port)
-                return no_port;
+                return bad_port;
         *ret = d;
         return NULL;
 }
@@ -23,7 +23,7 @@ const char *destination_from_address(int family, const void *bytes, uint16_t por
 const char *destination_from_name(const char *name, size_t length, uint16_t port, struct destination *ret)
 {
         struct destination d = { .port = port };
-        char copy[CAP_DOMAIN + 2]; /* it may end in a dot */
+        char copy[DOMAIN_MAX + 2]; /* a name may end in a dot */
         struct in_addr address;
         if (!length)
                 return "the host is empty";
@@ -37,23 +37,23 @@ const char *destination_from_name(const char *name, size_t length, uint16_t port
                 return destination_from_address(AF_INET, &address, port, ret);
         const char *wrong = domain_canonical(copy, NULL, d.host);
         if (!wrong && !port)
-                wrong = no_port;
+                wrong = bad_port;
         if (!wrong)
                 *ret = d;
         return wrong;
 }
 
-/* What is between brackets. */
+/* The text between brackets. */
 static const char *from_ipv6(const char *text, size_t length, uint16_t port, struct destination *ret)
 {
         char copy[INET6_ADDRSTRLEN];
         struct in6_addr address;
         if (length >= sizeof copy || memchr(text, '\0', length))
-                return "what is in brackets is no IPv6 address";
+                return "the text in brackets is not an IPv6 address";
         memcpy(copy, text, length);
         copy[length] = '\0';
         if (inet_pton(AF_INET6, copy, &address) != 1)
-                return "what is in brackets is no IPv6 address";
+                return "the text in brackets is not an IPv6 address";
         return destination_from_address(AF_INET6, &address, port, ret);
 }
 
@@ -64,13 +64,13 @@ const char *destination_read(const char *text, size_t length, uint16_t port, str
         const char *colon = memchr(from, ':', (size_t)(end - from));
         unsigned long long number = port;
         if (bracket && from != end && from != colon)
-                return "there is something behind the brackets of an address";
+                return "only a port may follow the brackets of an address";
         if (colon && (!text_to_number(colon + 1, (size_t)(end - colon) - 1, &number) || colon[1] == '0'))
-                return no_port;
+                return bad_port;
         if (!colon && !port)
                 return "there is no port; write host:port";
         if (number < 1 || number > UINT16_MAX)
-                return no_port;
+                return bad_port;
         if (bracket)
                 return from_ipv6(text + 1, (size_t)(bracket - text) - 1, (uint16_t)number, ret);
         return destination_from_name(text, (size_t)((colon ? colon : end) - text), (uint16_t)number, ret);

@@ -1,7 +1,7 @@
 /*
- * Where a program wants to go, whichever way it says so: a host and a port, each in its one spelling. What two readers
- * could understand differently is refused: user names, percent signs, zones, addresses and ports in odd spellings.
- * Makes no system call.
+ * The destination of a connection: a host and a port in canonical spelling, from any protocol that names them. Input
+ * that two parsers could interpret differently is refused: user names, percent signs, zones, unusual spellings of
+ * addresses and ports. Makes no system call.
  */
 #ifndef RINGWALL_EGRESS_DESTINATION_H
 #define RINGWALL_EGRESS_DESTINATION_H
@@ -13,20 +13,20 @@
 #include "policy/caps.h"
 
 struct destination {
-        char host[CAP_DOMAIN + 1]; /* a name as domain_canonical() has it; or an address as inet_ntop() has it */
+        char host[DOMAIN_MAX + 1]; /* a name as from domain_canonical(), or an address as from inet_ntop() */
         uint16_t port;
-        bool is_address; /* hosts are allowed by name: the caller refuses it, or knows which name it stands for */
+        bool is_address; /* hosts are allowed by name: the caller must refuse it, unless it is a placeholder */
 };
 
-/* Each of these returns NULL when *ret has it; else what is wrong, and *ret is as it was. */
+/* Each of these returns NULL with *ret, or what is wrong; *ret is then unchanged. */
 
-/* "name", "name:443", "192.0.2.1:443", "[2001:db8::1]:443". No port is `port`, or is missed when that is 0. */
+/* "name", "name:443", "192.0.2.1:443", "[2001:db8::1]:443". `port` is the default port; 0: the text must have one. */
 const char *destination_read(const char *text, size_t length, uint16_t port, struct destination *ret);
 
-/* A name, or an IPv4 address in its four parts. There may be a NUL among the bytes. */
+/* A name, or an IPv4 address in dotted-quad form. The bytes need not be terminated; a NUL among them is an error. */
 const char *destination_from_name(const char *name, size_t length, uint16_t port, struct destination *ret);
 
-/* The address's bytes, in network order, of the family AF_INET or AF_INET6. */
+/* An address in network byte order, of the family AF_INET or AF_INET6. */
 const char *destination_from_address(int family, const void *bytes, uint16_t port, struct destination *ret);
 
 bool destination_equal(const struct destination *a, const struct destination *b);

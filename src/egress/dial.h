@@ -1,4 +1,4 @@
-/* Connecting to the first of several addresses that answers, as RFC 8305 (happy eyeballs) has it. */
+/* Connects to the first of several addresses that answers (happy eyeballs, RFC 8305). */
 #ifndef RINGWALL_EGRESS_DIAL_H
 #define RINGWALL_EGRESS_DIAL_H
 
@@ -9,16 +9,18 @@
 
 struct dialling;
 
-/* The socket is the callee's; -1 with the last address that was tried: none of them answers. */
+/* The callback gets ownership of the connected socket; or -1 and the last address, when all attempts failed. */
 typedef void dial_done(void *data, int fd, const union address *address);
 
-/* Calls back once, at the earliest when this has returned, unless it is stopped. NULL: no memory. */
-struct dialling *dial_start(struct event_base *base, const union address *addresses, size_t count, dial_done *done, void *data);
+/* Calls `done` once, never before this has returned, unless dial_stop() is called first. NULL: no memory. */
+struct dialling *dial_start(struct event_base *base, const union address *addresses, size_t count, dial_done *done,
+                            void *data);
 
-/* The same with one address and a socket that the caller has made, which is its no more. */
-struct dialling *dial_with(struct event_base *base, int fd, const union address *address, dial_done *done, void *data);
+/* The same with one address and the caller's socket, which it takes ownership of. */
+struct dialling *dial_with_socket(struct event_base *base, int fd, const union address *address, dial_done *done,
+                                  void *data);
 
-/* Nobody waits for it any more. */
+/* Cancels: frees `d`, and `done` is not called. */
 void dial_stop(struct dialling *d);
 
 #endif

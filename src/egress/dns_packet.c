@@ -1,21 +1,19 @@
 /*
  * DNS messages; see dns_packet.h.
  *
- * How it works: a message is a header with four counts and then as many questions and records. Of a query the one
- * question is kept as bytes, because an answer repeats it (some clients vary the case of its letters to recognise
- * forgeries), and as a name in its one spelling. Of the records behind it only OPT means anything here: that the
- * client speaks EDNS. The others are walked over.
+ * How it works: a message is a header with four counts, followed by as many questions and records. The one question of
+ * a query is kept as bytes, because the answer repeats it (some clients vary the letter case to detect forgeries), and
+ * as a canonical name. Of the records only OPT (EDNS) is parsed; the others are skipped.
  *
- * What the client controls: every byte. A name in a question cannot point elsewhere, pointers in other names are not
- * followed, each record takes at least eleven bytes, and the last one has to end where the packet does; so reading is
- * linear and ends. Whether a name is a host's is decided where it is for all entrances (domain.h); one that would be
- * another name as text, for a dot or a NUL within a label, is none. Such a question is valid, and has no name.
+ * What the client controls: every byte. Compression pointers are refused in the question and not followed in records,
+ * each record takes at least eleven bytes, and the last one must end where the packet does; so parsing is linear and
+ * terminates. domain.h decides whether a name is a host name, as for all entrances. A label with a dot or a NUL would
+ * be another name as text, so such a name is not a host name either; the query is valid, but has no name.
  *
- * The answers: egress is all that a box knows of the internet, so it answers like the resolver of a network:
- * recursion is available, which glibc and Go insist on before they believe an empty answer. "There is none" comes
- * with the SOA that RFC 2308 asks for, of the root, which is above every name. Caches go by it (systemd-resolved,
- * c-ares, dnsmasq), and it says one second, because a rule may be added at any time; glibc, musl, Go and Java do not
- * look at it.
+ * The answers: egress is the box's only resolver, so it sets "recursion available", which glibc and Go require before
+ * they accept an empty answer. Negative answers have the SOA record that RFC 2308 demands; it is the root's, which is
+ * above every name. Caches use its TTL (systemd-resolved, c-ares, dnsmasq), which is one second, because a rule may be
+ * added at any time; glibc, musl, Go and Java ignore it.
  */
 #include "egress/dns_packet.h"
 
@@ -25,7 +23,7 @@
 #include "base/memory.h"
 #include "policy/domain.h"
 
-/* Of the header's second pair of bytes. */
+/* The header's flags. */
 enum {
         FLAG_RESPONSE = 0x8000,
         OPCODE_SHIFT = 11,
@@ -39,9 +37,9 @@ enum {
 
 enum {
         OPCODE_QUERY = 0,
-        EDNS_DNSSEC_OK = 0x8000, /* of the flags in an OPT record */
+        EDNS_DNSSEC_OK = 0x8000, /* a flag in an OPT record */
         OPT_SIZE = 11,           /* an OPT record without options */
-        POINTER = 0xc0,          /* in place of a label's length: the rest of the name is elsewhere */
+        POINTER = 0xc0,          /* in place of a label's length: a compression pointer */
         QUESTION_POINTER = POINTER << 8 | DNS_HEADER_SIZE,
 };
 
@@ -50,7 +48,7 @@ enum {
 struct reader {
         const uint8_t *at;
         size_t left;
-        bool failed; /* something was wanted that is not there */
+        bool failed; /* the packet ended too early */
 };
 
 static const uint8_t *take(struct reader *r, size_t length)
@@ -77,18 +75,19 @@ static uint16_t take_u16(struct reader *r)
         return (uint16_t)(high << 8 | take_u8(r));
 }
 
-/* The name of the question, with its labels one by one; false when it is malformed. */
+/* Reads the name of the question. False: it is malformed. */
 static bool read_name(struct reader *r, struct dns_query *q)
 {
-        char text[DNS_NAME_MOST + 1];
+        char text[DNS_NAME_MAX + 1];
         size_t length = 0;
-        q->odd = false;
+        q->not_host_name = false;
         for (uint8_t n; (n = take_u8(r)) > 0;) {
-                const uint8_t *label = n <= CAP_LABEL ? take(r, n) : NULL;
-                /* A label takes as much in the text as in the packet; behind the last the root has to fit. */
-                if (!label || length + 1 + n + 1 > DNS_NAME_MOST)
+                const uint8_t *label = n <= DOMAIN_LABEL_MAX ? take(r, n) : NULL;
+                /* A label takes as many bytes in the text as in the packet; the root's zero byte must fit too. */
+                if (!label || length + 1 + n + 1 > DNS_NAME_MAX)
                         return false;
-                q->odd |= memchr(label, '.', n) || memchr(label, '\0', n); /* the text would say something else */
+                q->not_host_name |=
+                        memchr(label, '.', n) || memchr(label, '\0', n); /* as text it would be another name */
                 memcpy(text + length, label, n);
                 text[length + n] = '.';
                 length += (size_t)n + 1;
@@ -96,7 +95,7 @@ static bool read_name(struct reader *r, struct dns_query *q)
         if (r->failed)
                 return false;
         text[length] = '\0';
-        q->odd = q->odd || domain_canonical(text, NULL, q->name);
+        q->not_host_name = q->not_host_name || domain_canonical(text, NULL, q->name);
         return true;
 }
 
@@ -114,7 +113,7 @@ static bool read_question(struct reader *r, struct dns_query *q)
         return true;
 }
 
-/* The name of a record, of which nobody wants to know more than where it ends. */
+/* Skips the name of a record. */
 static void skip_name(struct reader *r, bool *ret_is_root)
 {
         *ret_is_root = r->left && *r->at == 0;
@@ -123,13 +122,13 @@ static void skip_name(struct reader *r, bool *ret_is_root)
                         (void)take_u8(r);
                         return;
                 }
-                if (n > CAP_LABEL)
+                if (n > DOMAIN_LABEL_MAX)
                         r->failed = true;
                 (void)take(r, n);
         }
 }
 
-/* The options have to fill the record; what they say is for servers that know more of the world. */
+/* The options must fill the record exactly; their contents are ignored. */
 static void check_options(struct reader *r, size_t length)
 {
         const uint8_t *start = take(r, length);
@@ -146,7 +145,7 @@ static void read_record(struct reader *r, bool is_additional, struct dns_query *
         bool is_root;
         skip_name(r, &is_root);
         uint16_t type = take_u16(r), class = take_u16(r);
-        (void)take_u8(r); /* the upper bits of an answer's code, in an OPT */
+        (void)take_u8(r); /* in an OPT record: the upper bits of an answer's code */
         uint8_t version = take_u8(r);
         uint16_t flags = take_u16(r), length = take_u16(r);
         if (type != DNS_OPT) {
@@ -197,7 +196,7 @@ int dns_parse_query(const uint8_t *packet, size_t length, struct dns_query *ret)
 struct writer {
         uint8_t *bytes;
         size_t used, size;
-        bool full; /* something did not fit, and was not written */
+        bool full; /* the last bytes did not fit and were not written */
 };
 
 static void put(struct writer *w, const void *bytes, size_t length)
@@ -226,7 +225,7 @@ static bool is_asked_for(const struct dns_query *q, const struct dns_address *ad
         return q->type == DNS_ANY || q->type == (address->is_v6 ? DNS_AAAA : DNS_A);
 }
 
-/* How many there are; none, and w->full, when not all of them fit. */
+/* Returns how many were written; 0, and w->full is set, when not all fit. */
 static unsigned put_addresses(struct writer *w, const struct dns_query *q, const struct dns_address *addresses,
                               size_t count, uint32_t ttl)
 {
@@ -247,10 +246,10 @@ static unsigned put_addresses(struct writer *w, const struct dns_query *q, const
         return w->full ? 0 : written;
 }
 
-/* Who says that there is none, and for how long that holds. It names us, for a person who looks with dig. */
+/* The SOA of a negative answer, with its TTL. It names ringwall, for people who use dig. */
 static unsigned put_authority(struct writer *w)
 {
-        static const uint8_t names[] = "\x08ringwall\x07invalid\0"; /* server and keeper, who is the root: nobody */
+        static const uint8_t names[] = "\x08ringwall\x07invalid\0"; /* server; mailbox: the root, that is none */
         static const uint32_t numbers[] = { 1, 3600, 600, 86400, DNS_NEGATIVE_TTL };
         put(w, "", 1); /* the root */
         put_u16(w, DNS_SOA);
@@ -267,24 +266,24 @@ static unsigned put_edns(struct writer *w, const struct dns_query *q, enum dns_r
 {
         put(w, "", 1); /* the root */
         put_u16(w, DNS_OPT);
-        put_u16(w, DNS_UDP_MOST);
-        put_u16(w, (unsigned)rcode >> 4 << 8); /* and our version, 0 */
+        put_u16(w, DNS_UDP_MAX);
+        put_u16(w, (unsigned)rcode >> 4 << 8); /* the lower byte is our EDNS version, 0 */
         put_u16(w, q->dnssec_ok ? EDNS_DNSSEC_OK : 0);
         put_u16(w, 0);
         return !w->full;
 }
 
-static unsigned header_flags(const struct dns_query *q, enum dns_rcode rcode, bool cut)
+static unsigned header_flags(const struct dns_query *q, enum dns_rcode rcode, bool truncated)
 {
         unsigned flags = FLAG_RESPONSE | FLAG_RECURSION_AVAILABLE | (unsigned)q->opcode << OPCODE_SHIFT |
                          ((unsigned)rcode & RCODE_MASK);
         flags |= q->recursion_desired ? FLAG_RECURSION_DESIRED : 0;
         flags |= q->checking_disabled ? FLAG_CHECKING_DISABLED : 0;
-        return flags | (cut ? FLAG_TRUNCATED : 0);
+        return flags | (truncated ? FLAG_TRUNCATED : 0);
 }
 
-/* Takes back what was written behind `start`, when not all of it fitted. */
-static bool take_back_if_full(struct writer *w, size_t start)
+/* If not everything fitted, drops what was written since `start` and returns true. */
+static bool undo_if_full(struct writer *w, size_t start)
 {
         bool was_full = w->full;
         if (was_full)
@@ -300,29 +299,31 @@ size_t dns_write_answer(const struct dns_query *q, enum dns_rcode rcode, const s
                 return 0;
         struct writer w = { .bytes = ret, .used = DNS_HEADER_SIZE, .size = size };
         put(&w, q->question, q->question_length);
-        bool cut = take_back_if_full(&w, DNS_HEADER_SIZE);
-        unsigned questions = !cut && q->question_length, answers = 0, authorities = 0, additional = 0;
+        bool truncated = undo_if_full(&w, DNS_HEADER_SIZE);
+        unsigned questions = !truncated && q->question_length, answers = 0, authorities = 0, additional = 0;
 
-        /* A client that speaks EDNS has to be told that we do, so its place is kept free. */
+        /* An answer to a query with EDNS must have an OPT record, so its space is reserved. */
         bool edns = q->has_edns && size - w.used >= OPT_SIZE;
         w.size -= edns ? OPT_SIZE : 0;
         if (!edns && (unsigned)rcode > RCODE_MASK)
-                rcode = DNS_FORMERR; /* the upper bits would be in it */
+                rcode = DNS_FORMERR; /* the code's upper bits would be in the OPT record */
         size_t start = w.used;
         if (questions && rcode == DNS_NOERROR) {
                 answers = put_addresses(&w, q, addresses, count, ttl);
-                cut |= take_back_if_full(&w, start);
+                truncated |= undo_if_full(&w, start);
         }
-        if (questions && !answers && !cut && (rcode == DNS_NOERROR || rcode == DNS_NXDOMAIN)) {
+        if (questions && !answers && !truncated && (rcode == DNS_NOERROR || rcode == DNS_NXDOMAIN)) {
                 authorities = put_authority(&w);
-                (void)take_back_if_full(&w, start); /* an answer is one without it, too */
+                (void)undo_if_full(&w, start); /* the SOA is optional */
         }
         w.size = size;
         if (edns)
                 additional = put_edns(&w, q, rcode);
 
         struct writer header = { .bytes = ret, .size = DNS_HEADER_SIZE };
-        const unsigned words[] = { q->id, header_flags(q, rcode, cut), questions, answers, authorities, additional };
+        const unsigned words[] = {
+                q->id, header_flags(q, rcode, truncated), questions, answers, authorities, additional
+        };
         for (size_t i = 0; i < ARRAY_SIZE(words); i++)
                 put_u16(&header, words[i]);
         return w.used;
@@ -331,5 +332,5 @@ size_t dns_write_answer(const struct dns_query *q, enum dns_rcode rcode, const s
 size_t dns_udp_limit(const struct dns_query *q)
 {
         size_t asked = q->has_edns ? q->udp_size : 0;
-        return asked < DNS_UDP_LEAST ? DNS_UDP_LEAST : asked > DNS_UDP_MOST ? DNS_UDP_MOST : asked;
+        return asked < DNS_UDP_MIN ? DNS_UDP_MIN : asked > DNS_UDP_MAX ? DNS_UDP_MAX : asked;
 }

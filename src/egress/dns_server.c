@@ -1,11 +1,11 @@
 /*
  * DNS for the box.
  *
- * No question leaves the machine: a name that the policy could allow on some port exists, with one address of ours in each family;
- * any other does not. That the real name exists is found out when somebody connects.
+ * No query leaves the machine. A name that the plan allows on any port gets one placeholder address of each family; any
+ * other name gets NXDOMAIN. Whether the name really exists is found out when a program connects.
  *
- * What the program controls: packets, and how many. UDP keeps nothing; over TCP there are few connections, each with one question
- * at a time and a moment to ask it.
+ * What the program controls: the packets and their number. UDP keeps no state. TCP has at most STREAMS_MAX connections,
+ * which answer one query at a time and are closed after STREAM_SECONDS without one.
  */
 #include "egress/dns_server.h"
 
@@ -21,24 +21,26 @@
 #include "egress/dns_packet.h"
 
 enum {
-        PACKETS_AT_ONCE = 64,
-        PACKET_MOST = 4096,
-        LENGTH_BYTES = 2, /* in front of a packet, over TCP */
-        STREAMS_MOST = 32,
+        PACKETS_MAX = 64,
+        PACKET_MAX = 4096,
+        LENGTH_BYTES = 2, /* the length before a packet, over TCP */
+        STREAMS_MAX = 32,
         STREAM_SECONDS = 10,
         ADDRESS_TTL = 60,
 };
 
-static size_t streams;
+static size_t stream_count;
 
-static void tell_unknown(struct egress *g, const struct dns_query *q, enum egress_reason reason)
+static void report_name(struct egress *g, const struct dns_query *q, enum egress_reason reason)
 {
-        struct egress_event event = { .reason = reason, .way = EGRESS_DNS_PACKETS, .generation = g->generation, .rule = -1 };
+        struct egress_event event = {
+                .reason = reason, .entrance = EGRESS_DNS_PACKETS, .generation = g->generation, .rule = -1
+        };
         const struct host_rule *rule = NULL;
-        bool addresses = q->type == DNS_A || q->type == DNS_AAAA;
-        /* Programs ask for their own machine, and for the names of addresses, all the time. */
+        bool asks_for_address = q->type == DNS_A || q->type == DNS_AAAA;
+        /* Not reported: names without a dot, .local and reverse lookups, which programs make all the time. */
         const char *dot = strchr(q->name, '.'), *last = strrchr(q->name, '.');
-        if (!addresses || !dot || strcmp(last, ".arpa") == 0 || strcmp(last, ".local") == 0)
+        if (!asks_for_address || !dot || strcmp(last, ".arpa") == 0 || strcmp(last, ".local") == 0)
                 return;
         (void)hosts_decide(&g->plan->hosts, q->name, 443, &rule);
         if (rule && !rule->allow) {
@@ -46,11 +48,12 @@ static void tell_unknown(struct egress *g, const struct dns_query *q, enum egres
                 event.rule = (int32_t)(rule - g->plan->hosts.list);
         }
         (void)snprintf(event.host, sizeof event.host, "%s", q->name);
-        tell_refusal(&g->telling, &event);
+        report_refusal(&g->reporter, &event);
 }
 
-/* The answer's length; 0: none is given. */
-static size_t answer(struct egress *g, const uint8_t *packet, size_t length, bool stream, uint8_t *ret, size_t size)
+/* Returns the length of the answer; 0: the query gets no answer. */
+static size_t answer_query(struct egress *g, const uint8_t *packet, size_t length, bool stream, uint8_t *ret,
+                           size_t size)
 {
         struct dns_query q;
         struct dns_address addresses[2] = { { .is_v6 = false }, { .is_v6 = true } };
@@ -62,35 +65,35 @@ static size_t answer(struct egress *g, const uint8_t *packet, size_t length, boo
                 limit = size;
         if (code > 0)
                 return dns_write_answer(&q, (enum dns_rcode)code, NULL, 0, 0, ret, limit);
-        if (strcmp(q.name, "localhost") == 0) { /* RFC 6761: whoever has no hosts file asks for it */
+        if (strcmp(q.name, "localhost") == 0) { /* RFC 6761; for programs that do not read /etc/hosts */
                 memcpy(addresses[0].bytes, &(struct in_addr){ htonl(INADDR_LOOPBACK) }, 4);
                 memcpy(addresses[1].bytes, &in6addr_loopback, 16);
                 return dns_write_answer(&q, DNS_NOERROR, addresses, g->v6 ? 2 : 1, ADDRESS_TTL, ret, limit);
         }
-        if (q.odd || !hosts_know(&g->plan->hosts, q.name)) {
-                tell_unknown(g, &q, REASON_NAME);
+        if (q.not_host_name || !hosts_allow_any_port(&g->plan->hosts, q.name)) {
+                report_name(g, &q, REASON_NAME);
                 return dns_write_answer(&q, DNS_NXDOMAIN, NULL, 0, 0, ret, limit);
         }
-        int number = names_number(&g->names, q.name);
+        int number = placeholders_get_number(&g->names, q.name);
         if (number < 0) {
-                tell_unknown(g, &q, REASON_TOO_MANY);
+                report_name(g, &q, REASON_TOO_MANY);
                 return dns_write_answer(&q, DNS_SERVFAIL, NULL, 0, 0, ret, limit);
         }
-        names_v4((size_t)number, addresses[0].bytes);
-        names_v6((size_t)number, addresses[1].bytes);
+        placeholder_v4((size_t)number, addresses[0].bytes);
+        placeholder_v6((size_t)number, addresses[1].bytes);
         return dns_write_answer(&q, DNS_NOERROR, addresses, g->v6 ? 2 : 1, ADDRESS_TTL, ret, limit);
 }
 
-void dns_server_packets(struct egress *g, int fd)
+void dns_server_read_packets(struct egress *g, int fd)
 {
-        uint8_t packet[PACKET_MOST], reply[PACKET_MOST];
-        for (int i = 0; i < PACKETS_AT_ONCE; i++) {
+        uint8_t packet[PACKET_MAX], reply[PACKET_MAX];
+        for (int i = 0; i < PACKETS_MAX; i++) {
                 struct sockaddr_storage from;
                 socklen_t length = sizeof from;
                 ssize_t n = recvfrom(fd, packet, sizeof packet, MSG_DONTWAIT, (struct sockaddr *)&from, &length);
                 if (n < 0)
                         return;
-                size_t size = answer(g, packet, (size_t)n, false, reply, sizeof reply);
+                size_t size = answer_query(g, packet, (size_t)n, false, reply, sizeof reply);
                 if (size)
                         (void)sendto(fd, reply, size, MSG_DONTWAIT | MSG_NOSIGNAL, (struct sockaddr *)&from, length);
         }
@@ -101,23 +104,25 @@ void dns_server_packets(struct egress *g, int fd)
 static void close_stream(struct bufferevent *io)
 {
         bufferevent_free(io);
-        streams--;
+        stream_count--;
 }
 
-static void on_bytes(struct bufferevent *io, void *data)
+static void on_stream_bytes(struct bufferevent *io, void *data)
 {
         struct evbuffer *in = bufferevent_get_input(io);
-        uint8_t header[LENGTH_BYTES], reply[LENGTH_BYTES + PACKET_MOST];
+        uint8_t header[LENGTH_BYTES], reply[LENGTH_BYTES + PACKET_MAX];
         while (evbuffer_copyout(in, header, LENGTH_BYTES) == LENGTH_BYTES) {
                 size_t length = (size_t)header[0] << 8 | header[1];
-                if (length > PACKET_MOST || evbuffer_get_length(bufferevent_get_output(io)) > PACKET_MOST) {
-                        close_stream(io); /* no question is so long; nobody who reads lets so much pile up */
+                if (length > PACKET_MAX || evbuffer_get_length(bufferevent_get_output(io)) > PACKET_MAX) {
+                        close_stream(io); /* too long for a query, or the client does not read its answers */
                         return;
                 }
                 if (evbuffer_get_length(in) < LENGTH_BYTES + length)
                         return;
                 const uint8_t *packet = evbuffer_pullup(in, (ev_ssize_t)(LENGTH_BYTES + length));
-                size_t size = packet ? answer(data, packet + LENGTH_BYTES, length, true, reply + LENGTH_BYTES, PACKET_MOST) : 0;
+                size_t size = packet ? answer_query(data, packet + LENGTH_BYTES, length, true, reply + LENGTH_BYTES,
+                                                    PACKET_MAX)
+                                     : 0;
                 if (!size) {
                         close_stream(io);
                         return;
@@ -129,24 +134,25 @@ static void on_bytes(struct bufferevent *io, void *data)
         }
 }
 
-static void on_end(struct bufferevent *io, short what, void *data)
+static void on_stream_end(struct bufferevent *io, short what, void *data)
 {
         (void)what;
         (void)data;
         close_stream(io);
 }
 
-void dns_server_stream(struct egress *g, int fd)
+void dns_server_take_stream(struct egress *g, int fd)
 {
-        const struct timeval patience = { .tv_sec = STREAM_SECONDS };
-        struct bufferevent *io = streams < STREAMS_MOST ? bufferevent_socket_new(g->base, fd, BEV_OPT_CLOSE_ON_FREE) : NULL;
+        const struct timeval timeout = { .tv_sec = STREAM_SECONDS };
+        struct bufferevent *io = stream_count < STREAMS_MAX ? bufferevent_socket_new(g->base, fd, BEV_OPT_CLOSE_ON_FREE)
+                                                        : NULL;
         if (!io) {
                 (void)close(fd);
                 return;
         }
-        streams++;
-        bufferevent_setcb(io, on_bytes, NULL, on_end, g);
-        bufferevent_setwatermark(io, EV_READ, 0, LENGTH_BYTES + PACKET_MOST);
-        (void)bufferevent_set_timeouts(io, &patience, &patience);
+        stream_count++;
+        bufferevent_setcb(io, on_stream_bytes, NULL, on_stream_end, g);
+        bufferevent_setwatermark(io, EV_READ, 0, LENGTH_BYTES + PACKET_MAX);
+        (void)bufferevent_set_timeouts(io, &timeout, &timeout);
         (void)bufferevent_enable(io, EV_READ | EV_WRITE);
 }

@@ -1,5 +1,5 @@
 /*
- * Egress: the process through which a box's connections go. What its parts share. Theory of operation: egress.c.
+ * Egress, the process that carries a box's connections: the state that its parts share. Theory of operation: egress.c.
  */
 #ifndef RINGWALL_EGRESS_EGRESS_H
 #define RINGWALL_EGRESS_EGRESS_H
@@ -8,42 +8,42 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "egress/event_reporter.h"
 #include "egress/flow.h"
-#include "egress/names.h"
+#include "egress/placeholders.h"
 #include "egress/resolve.h"
-#include "egress/telling.h"
 #include "egress/upstream.h"
 #include "policy/plan.h"
 
-enum { EGRESS_LISTENERS = 2 * (5 + 2 * CAP_PORTS) };
+enum { EGRESS_ENTRANCES_MAX = 2 * (5 + 2 * POLICY_PORTS_MAX) };
 
 struct connection;
 
 struct egress {
         struct event_base *base;
         struct plan *plan;
-        uint32_t generation; /* of its hosts */
-        struct names names;
+        uint32_t generation; /* of the plan's hosts; the front's number */
+        struct placeholders names;
         struct resolver *resolver;
         struct upstream upstream;
         struct pipes pipes;
-        struct telling telling;
+        struct event_reporter reporter;
         int keeper;
-        char token[EGRESS_TOKEN_SIZE]; /* that the proxies want; empty: none */
+        char token[EGRESS_TOKEN_SIZE]; /* the proxies' password; empty: they need none */
         bool v6; /* the box has IPv6 */
-        struct event *listeners[EGRESS_LISTENERS];
-        struct listening {
+        struct event *entrance_events[EGRESS_ENTRANCES_MAX];
+        struct entrance {
                 struct egress *egress;
-                enum egress_entrance entrance;
+                enum egress_entrance kind;
                 uint16_t port;
-        } listening[EGRESS_LISTENERS]; /* what they are for */
-        size_t listener_count;
-        struct connection *connections; /* a list */
-        size_t connection_count, connections_most;
-        bool full; /* nobody is taken in until somebody goes */
+        } entrances[EGRESS_ENTRANCES_MAX]; /* the data of entrance_events */
+        size_t entrance_count;
+        struct connection *connections; /* a linked list */
+        size_t connection_count, connections_max;
+        bool full; /* no connection is accepted until one ends */
 };
 
-/* A TCP socket of the box's own, from the keeper; -errno. */
+/* Asks the keeper for a TCP socket in the box's network namespace. Returns the descriptor or -errno. */
 int egress_take_socket(struct egress *g);
 
 #endif

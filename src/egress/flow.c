@@ -1,12 +1,12 @@
 /*
- * Passing bytes on; see flow.h.
+ * Relaying bytes; see flow.h.
  *
- * splice(2) moves pages from a socket into a pipe and from there into another socket. A pipe is needed only while bytes are in
- * it, so connections that do nothing have none, and two or three serve most boxes. Only the first few are large, because all
- * pipes of a user together have a limit, and whoever is beyond it gets tiny ones.
+ * splice(2) moves pages from a socket into a pipe and from there into another socket. A pipe is needed only while it
+ * holds bytes, so idle connections have none, and two or three pipes serve most boxes. Only the first few are large,
+ * because the kernel limits the pipe pages of a user, and a user above the limit gets tiny pipes.
  *
- * What the peers control: when bytes come, and whether they are taken. What is not taken stays in one pipe, and then in the
- * kernel's buffers, until the sender has to wait.
+ * What the peers control: when they send, and whether they read. Unread bytes stay in one pipe and then in the sockets'
+ * buffers, until the sender blocks.
  */
 #include "egress/flow.h"
 
@@ -18,18 +18,13 @@
 
 #include "base/fd.h"
 
-enum { PIPE_BYTES = 1 << 20, LARGE_PIPES = 8, IDLE_PIPES = 16, TURN_BYTES = 4 << 20, FEW_BYTES = 16 << 10 };
-
-void pipes_done(struct pipes *p)
-{
-        while (p->count) {
-                p->count--;
-                fd_close(&p->idle[p->count][0]);
-                fd_close(&p->idle[p->count][1]);
-        }
-        free(p->idle);
-        p->idle = NULL;
-}
+enum {
+        PIPE_BYTES = 1 << 20,
+        LARGE_PIPES = 8,
+        IDLE_PIPES = 16,
+        TURN_BYTES = 4 << 20, /* that one call of flow_move() moves */
+        FEW_BYTES = 16 << 10, /* after a smaller read the socket is probably empty */
+};
 
 static int take_pipe(struct pipes *p, int ret[2])
 {
@@ -54,7 +49,7 @@ static void close_pipe(struct pipes *p, int pipe[2])
         fd_close(&pipe[1]);
 }
 
-static void give_back(struct pipes *p, int pipe[2])
+static void release_pipe(struct pipes *p, int pipe[2])
 {
         if (!p->idle)
                 p->idle = calloc(IDLE_PIPES, sizeof *p->idle);
@@ -74,17 +69,18 @@ void flow_begin(struct flow *f, int from, int to)
 
 void flow_end(struct flow *f, struct pipes *pipes)
 {
-        if (f->pipe[0] >= 0 && !f->held)
-                give_back(pipes, f->pipe);
+        if (f->pipe[0] >= 0 && !f->in_pipe)
+                release_pipe(pipes, f->pipe);
         close_pipe(pipes, f->pipe);
         text_done(&f->ahead);
 }
 
-/* 0 when all of it is sent, else as empty(). */
+/* Returns 0 when all of `ahead` is sent, else the flow_result that says why not. */
 static int send_ahead(struct flow *f)
 {
         while (f->ahead_sent < f->ahead.length) {
-                ssize_t n = send(f->to, f->ahead.data + f->ahead_sent, f->ahead.length - f->ahead_sent, MSG_DONTWAIT | MSG_NOSIGNAL);
+                ssize_t n = send(f->to, f->ahead.data + f->ahead_sent, f->ahead.length - f->ahead_sent,
+                                 MSG_DONTWAIT | MSG_NOSIGNAL);
                 if (n < 0 && errno == EINTR)
                         continue;
                 if (n < 0)
@@ -97,26 +93,26 @@ static int send_ahead(struct flow *f)
         return 0;
 }
 
-/* From the pipe to the socket. 0 when the pipe is empty, else the flow_result that says why not. */
-static int empty(struct flow *f, struct pipes *pipes)
+/* Moves bytes from the pipe to the socket. Returns 0 when the pipe is empty, else the flow_result that says why not. */
+static int drain_pipe(struct flow *f, struct pipes *pipes)
 {
-        while (f->held) {
-                ssize_t n = splice(f->pipe[0], NULL, f->to, NULL, f->held, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
+        while (f->in_pipe) {
+                ssize_t n = splice(f->pipe[0], NULL, f->to, NULL, f->in_pipe, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
                 if (n < 0 && errno == EINTR)
                         continue;
                 if (n < 0 && errno == EAGAIN)
                         return FLOW_WRITE;
                 if (n <= 0)
                         return FLOW_BROKEN;
-                f->held -= (size_t)n;
+                f->in_pipe -= (size_t)n;
                 f->passed += (uint64_t)n;
         }
         if (f->pipe[0] >= 0)
-                give_back(pipes, f->pipe);
+                release_pipe(pipes, f->pipe);
         return 0;
 }
 
-/* Where an urgent byte is, splice passes nothing, and poll says that there is something: it is taken by hand. */
+/* At an urgent byte splice returns EAGAIN although poll reports the socket as readable, so the byte is read by recv. */
 static bool take_urgent(struct flow *f)
 {
         char byte;
@@ -130,13 +126,13 @@ static bool take_urgent(struct flow *f)
 
 enum flow_result flow_move(struct flow *f, struct pipes *pipes)
 {
-        bool likely = true; /* that there is more */
+        bool more_likely = true; /* are more bytes likely to be readable? */
         for (size_t moved = 0; moved < TURN_BYTES;) {
-                int stuck = empty(f, pipes);
-                if (!stuck)
-                        stuck = send_ahead(f);
-                if (stuck)
-                        return (enum flow_result)stuck;
+                int blocked = drain_pipe(f, pipes);
+                if (!blocked)
+                        blocked = send_ahead(f);
+                if (blocked)
+                        return (enum flow_result)blocked;
                 if (f->ended) {
                         if (!f->done)
                                 (void)shutdown(f->to, SHUT_WR);
@@ -145,7 +141,7 @@ enum flow_result flow_move(struct flow *f, struct pipes *pipes)
                 }
                 if (f->allowance == 0)
                         return FLOW_SPENT;
-                if (!likely)
+                if (!more_likely)
                         return FLOW_READ;
                 if (take_pipe(pipes, f->pipe) < 0)
                         return FLOW_BROKEN;
@@ -153,7 +149,7 @@ enum flow_result flow_move(struct flow *f, struct pipes *pipes)
                 ssize_t n = splice(f->from, NULL, f->pipe[1], NULL, most, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
                 if (n <= 0) {
                         int code = errno;
-                        give_back(pipes, f->pipe);
+                        release_pipe(pipes, f->pipe);
                         if (n < 0 && code == EINTR)
                                 continue;
                         if (n < 0 && code == EAGAIN && !moved && take_urgent(f)) {
@@ -165,9 +161,9 @@ enum flow_result flow_move(struct flow *f, struct pipes *pipes)
                         f->ended = true;
                         continue;
                 }
-                f->held = (size_t)n;
+                f->in_pipe = (size_t)n;
                 moved += (size_t)n;
-                likely = n >= FEW_BYTES;
+                more_likely = n >= FEW_BYTES;
                 if (f->allowance > 0)
                         f->allowance -= n;
         }

@@ -1,6 +1,6 @@
 /*
- * One direction of a connection that is passed on: bytes go from one socket to another through a pipe, without coming to this
- * process. Theory of operation: flow.c.
+ * One direction of a relayed connection: splice(2) moves bytes from one socket to another through a pipe, without
+ * copying them to this process. Theory of operation: flow.c.
  */
 #ifndef RINGWALL_EGRESS_FLOW_H
 #define RINGWALL_EGRESS_FLOW_H
@@ -11,44 +11,42 @@
 
 #include "base/text.h"
 
-/* Pipes that nobody uses at the moment. */
+/* The pool of idle pipes. */
 struct pipes {
         int (*idle)[2];
         size_t count;
-        size_t large; /* of all that there are */
+        size_t large; /* pipes of PIPE_BYTES, both idle and in use */
 };
 
-void pipes_done(struct pipes *p);
-
-enum { FLOW_ALL = -1 };
+enum { FLOW_UNLIMITED = -1 };
 
 struct flow {
-        int from, to;      /* the connection's */
-        int pipe[2];       /* while bytes are in it; otherwise -1 */
-        size_t held;       /* bytes that are */
-        struct text ahead; /* to be sent before anything else */
+        int from, to;      /* sockets, owned by the connection */
+        int pipe[2];       /* only while it holds bytes; otherwise -1 */
+        size_t in_pipe;    /* bytes in the pipe */
+        struct text ahead; /* to be sent before the next bytes of `from` */
         size_t ahead_sent;
-        int64_t allowance; /* bytes that may still pass; FLOW_ALL: any number */
+        int64_t allowance; /* bytes of `from` that may still pass, or FLOW_UNLIMITED */
         uint64_t passed;
-        bool ended;        /* no more comes; the other side knows it once nothing is held */
-        bool done;
+        bool ended;        /* `from` is at EOF */
+        bool done;         /* EOF was passed on to `to` */
 };
 
 enum flow_result {
-        FLOW_READ = 1, /* waits for bytes */
-        FLOW_WRITE,  /* waits until some can be written */
-        FLOW_SPENT,  /* waits for an allowance */
-        FLOW_DONE,   /* the end was passed on */
-        FLOW_BROKEN, /* one of the two is gone */
-        FLOW_AGAIN,  /* there is more, and others have waited long enough */
+        FLOW_READ = 1, /* waits until `from` is readable */
+        FLOW_WRITE,    /* waits until `to` is writable */
+        FLOW_SPENT,    /* waits for an allowance */
+        FLOW_DONE,     /* EOF was passed on */
+        FLOW_BROKEN,   /* a socket failed, or no pipe could be made */
+        FLOW_AGAIN,    /* more can be moved, but other connections are due: call again later */
 };
 
 void flow_begin(struct flow *f, int from, int to);
 
-/* Moves what can be moved now. */
+/* Moves as much as possible without blocking, up to a limit for each call. */
 enum flow_result flow_move(struct flow *f, struct pipes *pipes);
 
-/* Gives its pipe back, or away with what is in it. */
+/* Returns the pipe to the pool, or closes it if it holds bytes. Does not close the sockets. */
 void flow_end(struct flow *f, struct pipes *pipes);
 
 #endif

@@ -1,19 +1,17 @@
 /*
  * ClientHello; see hello.h.
  *
- * How it works: TLS comes in records of five bytes and what they hold. The first handshake message, ClientHello,
- * begins with the first record and may be spread over several. Its records are counted first, which takes their heads
- * alone and so costs next to nothing each time that bytes were added; when they hold as much as the message says, it
- * is read once, across its records, without a copy. Each block in it has to be filled by what is in it: `left` is
- * what remains of the innermost.
+ * How it works: a TLS record is a header of five bytes and its payload. The first handshake message, the ClientHello,
+ * begins in the first record and may be split over several. find_end() walks over the record headers alone, so it is
+ * cheap to call again after each new byte. When the message is complete it is parsed once, across its records, without
+ * a copy. Nested blocks must be filled exactly by their contents; `left` is what remains of the innermost.
  *
- * What the client controls: every byte. What two readers could understand differently is refused instead of being
- * understood somehow: an extension that comes twice, two names, a name that is no host's, bytes behind what a length
- * announces, the beginning of another message in the last record, empty records. So whatever server reads it finds
- * the name that we found.
+ * What the client controls: every byte. Input that two parsers could interpret differently is refused: a repeated
+ * extension, two names, a name that is not a host name, bytes after the length of a block, the beginning of another
+ * message in the last record, empty records. So every server finds the same name.
  *
- * What is not seen here: anything behind it. Whether a second ClientHello follows is asked of the server's answer, and that is read like
- * the first (inspection.c). Whatever is said under encryption is seen nowhere.
+ * What is not seen here: bytes after the ClientHello. Whether a second ClientHello follows depends on the server's
+ * answer; it is inspected like the first (inspection.c). Encrypted bytes are not inspected at all.
  */
 #include "egress/hello.h"
 
@@ -24,17 +22,17 @@
 #include "policy/domain.h"
 
 enum {
-        RECORD_MOST = 1 << 14,
+        RECORD_MAX = 1 << 14,
         RECORD_HANDSHAKE = 22,
-        RECORD_FIRST_TYPE = 20, /* change of cipher, alert, handshake, data, heartbeat */
+        RECORD_FIRST_TYPE = 20, /* change_cipher_spec, alert, handshake, application_data, heartbeat */
         RECORD_LAST_TYPE = 24,
         MESSAGE_HEAD = 4,
         VERSION_MAJOR = 3,
         TLS10 = 0x0301,
-        TLS12 = 0x0303, /* later versions say this too, and their own in an extension */
+        TLS12 = 0x0303, /* TLS 1.3 sends it too, and its own version in an extension */
         TLS13 = 0x0304,
         RANDOM_SIZE = 32,
-        SESSION_MOST = 32,
+        SESSION_MAX = 32,
         NAME_TYPE_HOST = 0,
         EXTENSION_SERVER_NAME = 0,
         EXTENSION_SUPPORTED_VERSIONS = 43,
@@ -47,7 +45,7 @@ static unsigned u16(const uint8_t *bytes)
 
 /* --- records --- */
 
-/* A ClientHello in the envelope of SSL 2, as clients sent it long ago to servers of either kind. */
+/* A ClientHello in an SSL 2 record, as old clients sent it to servers of either version. */
 static enum hello_state inspect_ssl2(const uint8_t *bytes, size_t length)
 {
         if (length > 2 && bytes[2] != HELLO_MESSAGE)
@@ -59,7 +57,7 @@ static enum hello_state inspect_ssl2(const uint8_t *bytes, size_t length)
         return HELLO_MORE;
 }
 
-/* HELLO_WHOLE: there is a record of TLS, at least. */
+/* HELLO_COMPLETE: the bytes begin like a TLS record. */
 static enum hello_state inspect_first_bytes(const uint8_t *bytes, size_t length)
 {
         if (length && bytes[0] & 0x80)
@@ -68,17 +66,17 @@ static enum hello_state inspect_first_bytes(const uint8_t *bytes, size_t length)
                 return HELLO_NOT_TLS;
         if (length > 1 && bytes[1] != VERSION_MAJOR)
                 return HELLO_NOT_TLS;
-        return length > 1 ? HELLO_WHOLE : HELLO_MORE;
+        return length > 1 ? HELLO_COMPLETE : HELLO_MORE;
 }
 
 static bool is_record(const uint8_t *head)
 {
         unsigned version = u16(head + 1), length = u16(head + 3);
         return head[0] == RECORD_HANDSHAKE && version >= TLS10 && version <= TLS12 && length >= 1 &&
-               length <= RECORD_MOST;
+               length <= RECORD_MAX;
 }
 
-/* The message's own head may be spread over records as well, so its bytes are collected. */
+/* The message's header may be split over records too, so its bytes are collected here. */
 struct message_head {
         uint8_t bytes[MESSAGE_HEAD];
         size_t count;
@@ -90,7 +88,7 @@ static void collect_head(struct message_head *head, const uint8_t *bytes, size_t
                 head->bytes[head->count++] = bytes[i];
 }
 
-/* Bytes of the whole message; 0 as long as that is not known. */
+/* The size of the message with its header; 0 while it is not known. */
 static size_t message_size(const struct message_head *head)
 {
         if (head->count < MESSAGE_HEAD)
@@ -98,43 +96,43 @@ static size_t message_size(const struct message_head *head)
         return MESSAGE_HEAD + ((size_t)head->bytes[1] << 16 | u16(head->bytes + 2));
 }
 
-/* Finds the end of the ClientHello's records, and how long it is without their heads; HELLO_WHOLE when all is there. */
+/* Finds the end of the ClientHello's records and the size of the message in them. HELLO_COMPLETE: it is complete. */
 static enum hello_state find_end(const uint8_t *bytes, size_t length, size_t *ret_end, size_t *ret_message)
 {
         struct message_head head = { .count = 0 };
-        size_t at = 0, held = 0; /* by the records so far */
-        for (unsigned records = 0; records < HELLO_RECORDS_MOST; records++) {
+        size_t at = 0, payload = 0; /* bytes in the records so far */
+        for (unsigned records = 0; records < HELLO_RECORDS_MAX; records++) {
                 if (length - at < TLS_RECORD_HEADER)
                         return HELLO_MORE;
                 if (!is_record(bytes + at))
                         return HELLO_BAD;
-                size_t size = u16(bytes + at + 3), there = length - at - TLS_RECORD_HEADER;
+                size_t size = u16(bytes + at + 3), available = length - at - TLS_RECORD_HEADER;
                 at += TLS_RECORD_HEADER;
-                held += size;
-                collect_head(&head, bytes + at, there < size ? there : size);
+                payload += size;
+                collect_head(&head, bytes + at, available < size ? available : size);
                 size_t message = message_size(&head);
-                if ((head.count && head.bytes[0] != HELLO_MESSAGE) || message > HELLO_MESSAGE_MOST ||
-                    (message && held > message))
+                if ((head.count && head.bytes[0] != HELLO_MESSAGE) || message > HELLO_MESSAGE_MAX ||
+                    (message && payload > message))
                         return HELLO_BAD;
-                if (there < size)
+                if (available < size)
                         return HELLO_MORE;
                 at += size;
-                if (message && held == message) {
+                if (message && payload == message) {
                         *ret_end = at;
                         *ret_message = message;
-                        return HELLO_WHOLE;
+                        return HELLO_COMPLETE;
                 }
         }
         return HELLO_BAD;
 }
 
-/* --- the message, once it is whole --- */
+/* --- the complete message --- */
 
 struct message {
         const uint8_t *at;
-        size_t record; /* left of the record */
-        size_t left;   /* left of the innermost block */
-        bool failed;   /* more was wanted than a block has, or less */
+        size_t record_left; /* bytes left of the record */
+        size_t left;        /* bytes left of the innermost block */
+        bool failed;        /* a block is shorter or longer than its contents */
 };
 
 static uint8_t take_u8(struct message *m)
@@ -143,11 +141,11 @@ static uint8_t take_u8(struct message *m)
                 m->failed = true;
                 return 0;
         }
-        if (!m->record) {
-                m->record = u16(m->at + 3);
+        if (!m->record_left) {
+                m->record_left = u16(m->at + 3);
                 m->at += TLS_RECORD_HEADER;
         }
-        m->record--;
+        m->record_left--;
         m->left--;
         return *m->at++;
 }
@@ -164,56 +162,57 @@ static void skip(struct message *m, size_t length)
                 (void)take_u8(m);
 }
 
-/* Goes into the block whose length is next, of one byte or two; returns what is left behind it, for leave(). */
-static size_t enter(struct message *m, unsigned width)
+/* Enters the block whose length comes next, in `width` bytes. Returns what is left of the outer block after it, for
+   leave_block(). */
+static size_t enter_block(struct message *m, unsigned width)
 {
         size_t length = width == 1 ? take_u8(m) : take_u16(m);
         if (length > m->left) {
                 m->failed = true;
                 length = 0;
         }
-        size_t behind = m->left - length;
+        size_t outer = m->left - length;
         m->left = length;
-        return behind;
+        return outer;
 }
 
-/* The block has to be used up. */
-static void leave(struct message *m, size_t behind)
+/* Returns to the outer block. The inner one must be used up. */
+static void leave_block(struct message *m, size_t outer)
 {
         m->failed |= m->left != 0;
-        m->left = behind;
+        m->left = outer;
 }
 
-/* A list of numbers of two bytes, at least one. Is this one of them? */
+/* Reads a non-empty list of two-byte numbers. Is `wanted` one of them? */
 static bool take_list(struct message *m, unsigned width, unsigned wanted)
 {
         bool found = false;
-        size_t behind = enter(m, width);
+        size_t outer = enter_block(m, width);
         do
                 found |= take_u16(m) == wanted;
         while (m->left && !m->failed);
-        leave(m, behind);
+        leave_block(m, outer);
         return found;
 }
 
-/* One name, of a host. */
+/* Exactly one name, of type host_name. */
 static void read_server_name(struct message *m, struct hello *h)
 {
-        char name[CAP_DOMAIN + 2] = ""; /* with a dot behind it */
-        size_t behind_list = enter(m, 2);
+        char name[DOMAIN_MAX + 2] = ""; /* it may end in a dot */
+        size_t outer_list = enter_block(m, 2);
         uint8_t type = take_u8(m);
-        size_t behind_name = enter(m, 2), length = m->left;
+        size_t outer_name = enter_block(m, 2), length = m->left;
         if (type != NAME_TYPE_HOST || length >= sizeof name)
                 m->failed = true;
         for (size_t i = 0; i < length && !m->failed; i++)
                 name[i] = (char)take_u8(m);
-        leave(m, behind_name);
-        leave(m, behind_list);
+        leave_block(m, outer_name);
+        leave_block(m, outer_list);
         if (m->failed || strlen(name) != length || domain_canonical(name, NULL, h->server_name))
                 m->failed = true;
 }
 
-/* Encrypted ClientHellos have had several numbers until they were a standard, 0xfe0d. */
+/* The drafts of encrypted ClientHello used several numbers; the standard is 0xfe0d. */
 static bool is_ech(unsigned type)
 {
         static const struct {
@@ -227,17 +226,17 @@ static bool is_ech(unsigned type)
 
 static void read_extensions(struct message *m, struct hello *h)
 {
-        unsigned seen[HELLO_EXTENSIONS_MOST];
+        unsigned seen[HELLO_EXTENSIONS_MAX];
         for (size_t count = 0; m->left && !m->failed; count++) {
                 unsigned type = take_u16(m);
                 for (size_t i = 0; i < count; i++)
                         m->failed |= seen[i] == type;
-                if (m->failed || count == HELLO_EXTENSIONS_MOST) {
+                if (m->failed || count == HELLO_EXTENSIONS_MAX) {
                         m->failed = true;
                         return;
                 }
                 seen[count] = type;
-                size_t behind = enter(m, 2);
+                size_t outer = enter_block(m, 2);
                 if (type == EXTENSION_SERVER_NAME)
                         read_server_name(m, h);
                 else if (type == EXTENSION_SUPPORTED_VERSIONS)
@@ -245,7 +244,7 @@ static void read_extensions(struct message *m, struct hello *h)
                 else
                         skip(m, m->left);
                 h->has_ech |= is_ech(type);
-                leave(m, behind);
+                leave_block(m, outer);
         }
 }
 
@@ -256,22 +255,22 @@ static bool read_client_hello(struct message *m, struct hello *h)
         m->failed |= version < TLS10 || version > TLS12;
         skip(m, RANDOM_SIZE);
 
-        size_t behind = enter(m, 1);
-        m->failed |= m->left > SESSION_MOST;
+        size_t outer = enter_block(m, 1);
+        m->failed |= m->left > SESSION_MAX;
         skip(m, m->left);
-        leave(m, behind);
+        leave_block(m, outer);
 
-        (void)take_list(m, 2, 0); /* ciphers */
+        (void)take_list(m, 2, 0); /* cipher suites */
 
-        behind = enter(m, 1); /* compressions, of which there has to be one */
+        outer = enter_block(m, 1); /* compression methods, at least one */
         m->failed |= !m->left;
         skip(m, m->left);
-        leave(m, behind);
+        leave_block(m, outer);
 
         if (m->left) {
-                behind = enter(m, 2);
+                outer = enter_block(m, 2);
                 read_extensions(m, h);
-                leave(m, behind);
+                leave_block(m, outer);
         }
         return !m->failed && !m->left;
 }
@@ -281,21 +280,21 @@ enum hello_state hello_inspect(const uint8_t *bytes, size_t length, struct hello
         struct message m = { .at = bytes };
         struct hello h = { .has_ech = false };
         enum hello_state state = inspect_first_bytes(bytes, length);
-        if (state == HELLO_WHOLE)
+        if (state == HELLO_COMPLETE)
                 state = find_end(bytes, length, &h.length, &m.left);
-        if (state != HELLO_WHOLE)
+        if (state != HELLO_COMPLETE)
                 return state;
         if (!read_client_hello(&m, &h))
                 return HELLO_BAD;
         *ret = h;
-        return HELLO_WHOLE;
+        return HELLO_COMPLETE;
 }
 
-int hello_may_be_asked_again(const uint8_t *bytes, size_t length)
+int hello_may_be_retry_request(const uint8_t *bytes, size_t length)
 {
         enum { SERVER_HELLO = 2, RANDOM_AT = TLS_RECORD_HEADER + 4 + 2 };
-        /* SHA-256 of "HelloRetryRequest", which no other answer has for its random bytes. */
-        static const uint8_t again[RANDOM_SIZE] = {
+        /* SHA-256 of "HelloRetryRequest": the random bytes that mark a ServerHello as one. */
+        static const uint8_t retry_random[RANDOM_SIZE] = {
                 0xcf, 0x21, 0xad, 0x74, 0xe5, 0x9a, 0x61, 0x11, 0xbe, 0x1d, 0x8c, 0x02, 0x1e, 0x65, 0xb8, 0x91,
                 0xc2, 0xa2, 0x11, 0x16, 0x7a, 0xbb, 0x8c, 0x5e, 0x07, 0x9e, 0x09, 0xe2, 0xc8, 0xa8, 0x33, 0x9c,
         };
@@ -307,5 +306,5 @@ int hello_may_be_asked_again(const uint8_t *bytes, size_t length)
                 return 1;
         if (length < RANDOM_AT + RANDOM_SIZE)
                 return -EAGAIN;
-        return memcmp(bytes + RANDOM_AT, again, RANDOM_SIZE) == 0;
+        return memcmp(bytes + RANDOM_AT, retry_random, RANDOM_SIZE) == 0;
 }

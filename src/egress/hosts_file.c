@@ -11,7 +11,7 @@ static void read_line(struct hosts_file *f, struct arena *a, char *line)
         union address address;
         line[strcspn(line, "#")] = '\0';
         const char *word = strtok_r(line, space, &rest);
-        if (!word || !address_read(word, &address))
+        if (!word || !address_parse(word, &address))
                 return;
         while ((word = strtok_r(NULL, space, &rest))) {
                 struct hosts_line *slot = arena_array_add(a, &f->list, &f->count, sizeof *slot);

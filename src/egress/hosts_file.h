@@ -1,4 +1,4 @@
-/* /etc/hosts, read once: what a machine calls others, whatever name servers say. */
+/* /etc/hosts, read once. Its entries take precedence over name servers. */
 #ifndef RINGWALL_EGRESS_HOSTS_FILE_H
 #define RINGWALL_EGRESS_HOSTS_FILE_H
 
@@ -15,10 +15,10 @@ struct hosts_file {
         size_t count;
 };
 
-/* Reads text of that form; what cannot be understood is passed over, as resolvers do. Lives in the arena. */
+/* Parses the text of the file; malformed lines are skipped, as resolvers do. The entries live in the arena. */
 void hosts_file_read(struct hosts_file *ret, struct arena *a, const char *text);
 
-/* The addresses of a name, at most `most`; returns how many. */
+/* Writes the addresses of a name to `ret`, at most `most`, and returns how many there are. */
 size_t hosts_file_find(const struct hosts_file *f, const char *name, union address *ret, size_t most);
 
 #endif

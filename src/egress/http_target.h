@@ -1,6 +1,6 @@
 /*
- * What a relay and a proxy ask about an HTTP request (wire/http_request.h): whom it is for, what it would make of the
- * connection, and how it is passed on. Makes no system call. Theory of operation: http_target.c.
+ * What a relay or a proxy needs to know of an HTTP request (wire/http_request.h): which host it is for, whether it
+ * would change the protocol, and the head to pass on. Makes no system call. Theory of operation: http_target.c.
  */
 #ifndef RINGWALL_EGRESS_HTTP_TARGET_H
 #define RINGWALL_EGRESS_HTTP_TARGET_H
@@ -12,37 +12,36 @@
 #include "egress/destination.h"
 #include "wire/http_request.h"
 
-/* Where the request goes. NULL when it is in *ret; else what is wrong, as a sentence for the one who made it. */
-const char *http_host(const struct http_request *r, struct destination *ret);
+/* Finds the request's destination. Returns NULL with *ret, or what is wrong, as a sentence. */
+const char *http_find_destination(const struct http_request *r, struct destination *ret);
 
 bool http_is_connect(const struct http_request *r);
 
-/* "PRI * HTTP/2.0", which http_take() has refused with 505: the client speaks HTTP/2 without having asked. */
+/* Was it "PRI * HTTP/2.0", which http_take() refuses with 505? Then the client speaks HTTP/2 without an upgrade. */
 bool http_is_preface(const struct http_request *r);
 
 /*
- * Would the server perhaps answer with 101 and speak WebSocket from there? What comes behind such a request has to wait
- * for the answer: only that tells whether it is one more request.
+ * May the server answer with 101 and switch to WebSocket? Bytes after such a request have to wait for the answer, which
+ * decides whether they are another HTTP request.
  */
 bool http_upgrades(const struct http_request *r);
 
 /*
- * Does it offer to go on with some other protocol, as HTTP/2 (h2c) or TLS, in which requests could be made that nobody
- * checks? Some clients always do and can do without. Their head is not passed on as it came, but as http_write_origin()
- * writes it, without the offer.
+ * Does it offer an upgrade to another protocol, such as HTTP/2 (h2c) or TLS? Requests in that protocol would not be
+ * inspected. Some clients always make the offer but do not need it, so http_write_origin() writes the head without it.
  */
-bool http_offers_other(const struct http_request *r);
+bool http_offers_other_protocol(const struct http_request *r);
 
 /*
- * The head as a proxy sends it to the server: the target in origin form, with a Host, without what is between the
- * client and the proxy. The body follows as it came. With `last` the server closes the connection afterwards, so that the client
- * comes anew with a request for another host.
+ * Writes the head as a proxy sends it to the server: the target in origin form, with Host, without proxy headers. The
+ * body follows unchanged. With `last` the server is asked to close the connection, so that the client makes a new one
+ * for a request to another host.
  */
 void http_write_origin(const struct http_request *r, bool last, struct text *out);
 
 /*
- * The status with which an answer begins; 0 when more has to come, -EBADMSG when it is no answer of HTTP/1. Behind one
- * of 1xx, but 101, there is another.
+ * The status of an answer; 0 when more bytes are needed, -EBADMSG when it is not an HTTP/1 answer. Another answer
+ * follows a status of 1xx, except 101.
  */
 int http_response_status(const char *bytes, size_t length);
 

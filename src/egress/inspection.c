@@ -1,14 +1,14 @@
 /*
  * Inspecting what a program sends; see inspection.h.
  *
- * A connection is to the host whose address was asked for; what is said over it must name the same one, because many hosts share
- * a server. The first byte tells TLS from HTTP. In TLS the ClientHello has the name, and so has a second one if the server asks for
- * it, as its answer tells, which is looked at for that; all that follows is encrypted. In HTTP every request has it, so each head is
- * looked at, and of each body only where it ends. Ports 443 and 80 are for these two alone; on others a third protocol may be
- * spoken, which the policy has allowed by naming the port.
+ * Many hosts share a server, so TLS and HTTP must name the host that the program connected to. The first byte tells TLS
+ * from HTTP. In TLS the ClientHello has the name. The server's answer is inspected too: if it may ask for a second
+ * ClientHello, that one is inspected as well; all that follows is encrypted. In HTTP every request has the name, so
+ * each head is inspected, and each body is parsed to find its end. Only TLS may pass on port 443, and only HTTP on port
+ * 80. On other ports any protocol may pass, because the policy named the port.
  *
- * What the other side controls: every byte, and in which pieces they come. What two readers could understand differently
- * has been refused by the parsers (hello.c, http_request.c).
+ * What the program controls: every byte, and how they are split. The parsers (hello.c, http_request.c) refuse input
+ * that two parsers could interpret differently.
  */
 #include "egress/inspection.h"
 
@@ -20,27 +20,29 @@
 #include "egress/hello.h"
 #include "egress/http_target.h"
 
-_Static_assert((int)INSPECTION_MOST >= (int)HELLO_MOST && (int)INSPECTION_MOST >= (int)HTTP_HEAD_MOST, "what is looked at can be shown");
+_Static_assert((int)INSPECTION_MAX >= (int)HELLO_MAX && (int)INSPECTION_MAX >= (int)HTTP_HEAD_MAX,
+               "the caller's buffer holds the longest head");
 
 enum { PORT_HTTP = 80, PORT_HTTPS = 443 };
 
-void inspection_begin(struct inspection *i, const char *host, uint16_t port, bool proxied)
+void inspection_begin(struct inspection *i, const char *host, uint16_t port, bool is_proxy_request)
 {
-        *i = (struct inspection){ .host = host, .port = port, .proxied = proxied };
+        *i = (struct inspection){ .host = host, .port = port, .is_proxy_request = is_proxy_request };
 }
 
 void inspection_done(struct inspection *i)
 {
         http_done(&i->request);
-        text_done(&i->begun);
+        text_done(&i->unclassified);
 }
 
-bool inspection_is_between(const struct inspection *i)
+bool inspection_may_end(const struct inspection *i)
 {
-        return i->state == INSPECT_FIRST || i->state == INSPECT_NOTHING || (i->state == INSPECT_HTTP && !i->request.head.length);
+        return i->state == INSPECT_FIRST || i->state == INSPECT_NOTHING ||
+               (i->state == INSPECT_HTTP && !i->request.head.length);
 }
 
-static enum inspection_result refuse(struct inspected *ret, enum egress_reason reason, const char *other)
+static enum inspection_result refuse(struct inspection_verdict *ret, enum egress_reason reason, const char *other)
 {
         ret->reason = reason;
         (void)snprintf(ret->other, sizeof ret->other, "%s", other);
@@ -49,7 +51,8 @@ static enum inspection_result refuse(struct inspected *ret, enum egress_reason r
 
 /* --- TLS --- */
 
-static enum inspection_result look_at_hello(struct inspection *i, const uint8_t *bytes, size_t length, struct inspected *ret)
+static enum inspection_result inspect_hello(struct inspection *i, const uint8_t *bytes, size_t length,
+                                            struct inspection_verdict *ret)
 {
         bool first = i->state == INSPECT_FIRST;
         struct hello hello;
@@ -59,7 +62,7 @@ static enum inspection_result look_at_hello(struct inspection *i, const uint8_t 
         case HELLO_BAD:
         case HELLO_NOT_TLS:
                 return refuse(ret, REASON_BAD_TLS, "");
-        case HELLO_WHOLE:
+        case HELLO_COMPLETE:
                 break;
         }
         if (hello.has_ech)
@@ -74,10 +77,11 @@ static enum inspection_result look_at_hello(struct inspection *i, const uint8_t 
 }
 
 /*
- * The server may have asked for it. Data that was sent early, and what old machines on the way need to see, may come before. Another
- * message of the handshake means that it has not.
+ * The server may have asked for a second ClientHello. Early data and a change_cipher_spec for old middleboxes may
+ * precede it and pass. Another handshake message means that the server has not asked.
  */
-static enum inspection_result look_at_second_hello(struct inspection *i, const uint8_t *bytes, size_t length, struct inspected *ret)
+static enum inspection_result inspect_second_hello(struct inspection *i, const uint8_t *bytes, size_t length,
+                                                   struct inspection_verdict *ret)
 {
         if (length <= TLS_RECORD_HEADER)
                 return INSPECTION_MORE;
@@ -85,33 +89,33 @@ static enum inspection_result look_at_second_hello(struct inspection *i, const u
         if (bytes[0] != HELLO_FIRST_BYTE)
                 return INSPECTION_PASS;
         if (ret->bytes == TLS_RECORD_HEADER || bytes[TLS_RECORD_HEADER] == HELLO_MESSAGE)
-                return look_at_hello(i, bytes, length, ret);
+                return inspect_hello(i, bytes, length, ret);
         i->state = INSPECT_NOTHING;
         return INSPECTION_ALL;
 }
 
 /* --- HTTP --- */
 
-static enum inspection_result judge_head(struct inspection *i, struct inspected *ret)
+static enum inspection_result check_head(struct inspection *i, struct inspection_verdict *ret)
 {
         struct destination to;
-        if (http_is_connect(&i->request) || http_host(&i->request, &to))
+        if (http_is_connect(&i->request) || http_find_destination(&i->request, &to))
                 return refuse(ret, REASON_BAD_HTTP, "");
         if (to.is_address || strcmp(to.host, i->host) != 0 || to.port != i->port)
                 return refuse(ret, REASON_OTHER_HOST, to.host);
-        /* Whose answer comes next must be certain: a part of another one could look like a 101. */
-        if (http_upgrades(&i->request) && (i->later || i->request.state != HTTP_DONE))
+        /* Only the upgrade's answer may come next: a part of an earlier request's answer could look like a 101. */
+        if (http_upgrades(&i->request) && (i->request_passed || i->request.state != HTTP_DONE))
                 return refuse(ret, REASON_BAD_HTTP, "");
-        i->later = true;
-        if (i->proxied || http_offers_other(&i->request))
-                http_write_origin(&i->request, i->proxied, &ret->instead);
+        i->request_passed = true;
+        if (i->is_proxy_request || http_offers_other_protocol(&i->request))
+                http_write_origin(&i->request, i->is_proxy_request, &ret->replacement);
         else
-                text_add_bytes(&ret->instead, i->request.original.data, i->request.original.length);
-        return INSPECTION_TAKE;
+                text_add_bytes(&ret->replacement, i->request.original.data, i->request.original.length);
+        return INSPECTION_REPLACE;
 }
 
-/* The head is whole; what is behind it decides what is looked at next. */
-static void go_on(struct inspection *i, int taken)
+/* The head is complete. The next state depends on whether a body, an upgrade's answer or another request follows. */
+static void choose_next_state(struct inspection *i, int taken)
 {
         size_t used;
         bool upgrades = http_upgrades(&i->request);
@@ -124,48 +128,51 @@ static void go_on(struct inspection *i, int taken)
         }
 }
 
-static enum inspection_result look_at_head(struct inspection *i, const uint8_t *bytes, size_t length, struct inspected *ret)
+static enum inspection_result inspect_head(struct inspection *i, const uint8_t *bytes, size_t length,
+                                           struct inspection_verdict *ret)
 {
         http_done(&i->request);
-        http_begin_relay(&i->request); /* the same bytes are shown again until the head is whole */
+        http_begin_relay(&i->request); /* the caller passes the same bytes again until the head is complete */
         int taken = http_take(&i->request, (const char *)bytes, length, &ret->bytes);
         if (taken == 0)
                 return INSPECTION_MORE;
         if (taken < 0)
                 return refuse(ret, REASON_BAD_HTTP, "");
-        enum inspection_result result = judge_head(i, ret);
-        if (result == INSPECTION_TAKE)
-                go_on(i, taken);
+        enum inspection_result result = check_head(i, ret);
+        if (result == INSPECTION_REPLACE)
+                choose_next_state(i, taken);
         return result;
 }
 
-static enum inspection_result look_at_body(struct inspection *i, const uint8_t *bytes, size_t length, struct inspected *ret)
+static enum inspection_result inspect_body(struct inspection *i, const uint8_t *bytes, size_t length,
+                                           struct inspection_verdict *ret)
 {
         int taken = http_take(&i->request, (const char *)bytes, length, &ret->bytes);
         if (taken < 0)
                 return refuse(ret, REASON_BAD_HTTP, "");
-        go_on(i, taken);
+        choose_next_state(i, taken);
         return INSPECTION_PASS;
 }
 
-/* --- the whole --- */
+/* --- any protocol --- */
 
 /*
- * Could a server read this as HTTP? Servers differ in what they forgive in front of a request and in it: so any first line that
- * begins with a word and has "HTTP/" in it counts, and the parser says no to what it does not know. 1, 0, or -EAGAIN.
+ * Could a server interpret this as HTTP? Servers differ in which errors they tolerate, so any first line that begins
+ * with a word and contains "HTTP/" counts; the parser then refuses what is malformed. Returns 1, 0, or -EAGAIN when
+ * more bytes are needed.
  */
-static int seems_http(const char *bytes, size_t length)
+static int may_be_http(const char *bytes, size_t length)
 {
-        enum { METHOD_MOST = 64 };
-        static const char white[] = " \t\v\f\r\x1c\x1d\x1e\x1f"; /* what one or the other splits a line at */
+        enum { METHOD_MAX = 64 };
+        static const char whitespace[] = " \t\v\f\r\x1c\x1d\x1e\x1f"; /* bytes that some server splits a line at */
         static const char token[] = "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-        size_t start = strspn(bytes, white);
+        size_t start = strspn(bytes, whitespace);
         while (start < length && bytes[start] == '\n') {
                 start++;
-                start += strspn(bytes + start, white);
+                start += strspn(bytes + start, whitespace);
         }
         size_t method = strspn(bytes + start, token), end = start + method;
-        if (method > METHOD_MOST || (end < length && (!method || !bytes[end] || !strchr(white, bytes[end]))))
+        if (method > METHOD_MAX || (end < length && (!method || !bytes[end] || !strchr(whitespace, bytes[end]))))
                 return 0;
         for (size_t at = end; at < length && bytes[at] != '\n'; at++)
                 if (strncasecmp(bytes + at, "HTTP/", strlen("HTTP/")) == 0)
@@ -173,7 +180,7 @@ static int seems_http(const char *bytes, size_t length)
         return end < length && memchr(bytes + end, '\n', length - end) ? 0 : -EAGAIN;
 }
 
-/* A server could take it for the end of a line that the parser does not see. */
+/* A server could treat a bare newline as the end of a line, where the parser does not. */
 static bool has_bare_newline(const char *bytes, size_t length)
 {
         for (const char *p = bytes; (p = memchr(p, '\n', length - (size_t)(p - bytes))); p++)
@@ -183,27 +190,31 @@ static bool has_bare_newline(const char *bytes, size_t length)
 }
 
 /*
- * On a port that is for anything, a program may say half a line and wait for an answer. So what could still become a request is
- * passed on, but not the end of its head: before that it is judged as a whole.
+ * On a port for any protocol a program may send half a line and wait for an answer. So bytes that could be the
+ * beginning of an HTTP request pass at once, except the end of its head: the complete head is checked before that
+ * passes.
  */
-static enum inspection_result look_at_anything(struct inspection *i, const uint8_t *bytes, size_t length, struct inspected *ret)
+static enum inspection_result inspect_any_protocol(struct inspection *i, const uint8_t *bytes, size_t length,
+                                                   struct inspection_verdict *ret)
 {
-        size_t before = i->begun.length;
-        text_add_bytes(&i->begun, (const char *)bytes, length);
-        int http = i->begun.failed ? 1 : seems_http(i->begun.data, i->begun.length);
+        size_t before = i->unclassified.length;
+        text_add_bytes(&i->unclassified, (const char *)bytes, length);
+        int http = i->unclassified.failed ? 1 : may_be_http(i->unclassified.data, i->unclassified.length);
         enum inspection_result result = INSPECTION_PASS;
         ret->bytes = length;
-        bool long_line = http == -EAGAIN && i->begun.length > HTTP_HEAD_MOST; /* which some servers would take */
-        if (i->begun.failed || long_line || (http == 1 && has_bare_newline(i->begun.data, i->begun.length)))
+        bool long_line = http == -EAGAIN && i->unclassified.length > HTTP_HEAD_MAX; /* some servers accept it */
+        if (i->unclassified.failed || long_line ||
+            (http == 1 && has_bare_newline(i->unclassified.data, i->unclassified.length)))
                 return refuse(ret, REASON_BAD_HTTP, "");
         if (http == 1)
-                result = look_at_head(i, (const uint8_t *)i->begun.data, i->begun.length, ret);
+                result = inspect_head(i, (const uint8_t *)i->unclassified.data, i->unclassified.length, ret);
         if (result == INSPECTION_MORE) {
                 ret->bytes = length;
                 result = INSPECTION_PASS;
-        } else if (result == INSPECTION_TAKE && before) { /* the first part cannot be taken back */
-                bool same = ret->instead.length == ret->bytes && memcmp(ret->instead.data, i->begun.data, ret->bytes) == 0;
-                text_done(&ret->instead);
+        } else if (result == INSPECTION_REPLACE && before) { /* its first part has passed and cannot be replaced */
+                bool same = ret->replacement.length == ret->bytes &&
+                            memcmp(ret->replacement.data, i->unclassified.data, ret->bytes) == 0;
+                text_done(&ret->replacement);
                 ret->bytes -= before;
                 result = same ? INSPECTION_PASS : refuse(ret, REASON_BAD_HTTP, "");
         }
@@ -212,55 +223,60 @@ static enum inspection_result look_at_anything(struct inspection *i, const uint8
                 result = INSPECTION_ALL;
         }
         if (i->state != INSPECT_FIRST)
-                text_done(&i->begun);
+                text_done(&i->unclassified);
         return result;
 }
 
-static enum inspection_result look_first(struct inspection *i, const uint8_t *bytes, size_t length, struct inspected *ret)
+static enum inspection_result inspect_first(struct inspection *i, const uint8_t *bytes, size_t length,
+                                            struct inspection_verdict *ret)
 {
-        if (i->port != PORT_HTTP && !i->begun.length && bytes[0] == HELLO_FIRST_BYTE)
-                return look_at_hello(i, bytes, length, ret);
+        if (i->port != PORT_HTTP && !i->unclassified.length && bytes[0] == HELLO_FIRST_BYTE)
+                return inspect_hello(i, bytes, length, ret);
         if (i->port == PORT_HTTPS)
                 return refuse(ret, REASON_NO_TLS, "");
-        if (i->port != PORT_HTTP && !i->proxied)
-                return look_at_anything(i, bytes, length, ret);
-        CLEANUP_TEXT struct text said = { 0 };
-        text_add_bytes(&said, (const char *)bytes, length);
-        int http = said.failed ? 0 : seems_http(said.data, said.length);
+        if (i->port != PORT_HTTP && !i->is_proxy_request)
+                return inspect_any_protocol(i, bytes, length, ret);
+        CLEANUP_TEXT struct text text = { 0 };
+        text_add_bytes(&text, (const char *)bytes, length);
+        int http = text.failed ? 0 : may_be_http(text.data, text.length);
         if (http == -EAGAIN)
                 return INSPECTION_MORE;
-        enum inspection_result result = http ? look_at_head(i, bytes, length, ret) : refuse(ret, REASON_NO_HTTP, "");
+        enum inspection_result result = http ? inspect_head(i, bytes, length, ret) : refuse(ret, REASON_NO_HTTP, "");
         if (result == INSPECTION_REFUSE && ret->reason == REASON_BAD_HTTP && http_is_preface(&i->request))
                 ret->reason = REASON_NO_HTTP;
         return result;
 }
 
-static enum inspection_result look(struct inspection *i, const uint8_t *bytes, size_t length, struct inspected *ret)
+static enum inspection_result inspect(struct inspection *i, const uint8_t *bytes, size_t length,
+                                      struct inspection_verdict *ret)
 {
         switch (i->state) {
         case INSPECT_FIRST:
-                return look_first(i, bytes, length, ret);
+                return inspect_first(i, bytes, length, ret);
         case INSPECT_HTTP:
-                return look_at_head(i, bytes, length, ret);
+                return inspect_head(i, bytes, length, ret);
         case INSPECT_BODY:
-                return look_at_body(i, bytes, length, ret);
+                return inspect_body(i, bytes, length, ret);
         case INSPECT_ANSWER:
         case INSPECT_SERVER_HELLO:
                 return INSPECTION_WAIT;
         case INSPECT_SECOND_HELLO:
-                return look_at_second_hello(i, bytes, length, ret);
+                return inspect_second_hello(i, bytes, length, ret);
         case INSPECT_NOTHING:
                 break;
         }
         return INSPECTION_ALL;
 }
 
-enum inspection_result inspection_look(struct inspection *i, const uint8_t *bytes, size_t length, bool ended, struct inspected *ret)
+enum inspection_result inspection_inspect(struct inspection *i, const uint8_t *bytes, size_t length, bool ended,
+                                          struct inspection_verdict *ret)
 {
-        *ret = (struct inspected){ 0 };
-        enum inspection_result result = look(i, bytes, length, ret);
-        /* What was begun will never be whole. */
-        return result == INSPECTION_MORE && ended ? refuse(ret, *bytes == HELLO_FIRST_BYTE ? REASON_BAD_TLS : REASON_BAD_HTTP, "") : result;
+        *ret = (struct inspection_verdict){ 0 };
+        enum inspection_result result = inspect(i, bytes, length, ret);
+        /* An incomplete message at EOF stays incomplete. */
+        return result == INSPECTION_MORE && ended
+                       ? refuse(ret, *bytes == HELLO_FIRST_BYTE ? REASON_BAD_TLS : REASON_BAD_HTTP, "")
+                       : result;
 }
 
 bool inspection_awaits_answer(const struct inspection *i)
@@ -272,7 +288,7 @@ bool inspection_answer(struct inspection *i, const uint8_t *bytes, size_t length
 {
         enum { SWITCHING = 101 };
         if (i->state == INSPECT_SERVER_HELLO) {
-                int again = hello_may_be_asked_again(bytes, length);
+                int again = hello_may_be_retry_request(bytes, length);
                 if (again >= 0)
                         i->state = again ? INSPECT_SECOND_HELLO : INSPECT_NOTHING;
                 return again >= 0;

@@ -1,6 +1,6 @@
 /*
- * What a program sends over a connection that was made for one host and port: does it name the same host? Makes no system call.
- * Theory of operation: inspection.c.
+ * Checks that what a program sends over a connection names the host that it connected to. Makes no system call. Theory
+ * of operation: inspection.c.
  */
 #ifndef RINGWALL_EGRESS_INSPECTION_H
 #define RINGWALL_EGRESS_INSPECTION_H
@@ -10,60 +10,61 @@
 #include <stdint.h>
 
 #include "base/text.h"
-#include "linux/egress_wire.h"
+#include "wire/egress_wire.h"
 #include "wire/http_request.h"
 
-enum { INSPECTION_MOST = 80 << 10 }; /* bytes that a caller has to be able to show at once */
+enum { INSPECTION_MAX = 80 << 10 }; /* the size of the caller's buffer */
 
 struct inspection {
-        /* Its own. */
+        /* Internal: */
         const char *host;
         uint16_t port;
-        bool proxied; /* by HTTP, in absolute form: one request, and then the end */
+        bool is_proxy_request; /* a request to the HTTP proxy with an http:// target: only one passes */
         enum {
                 INSPECT_FIRST,
                 INSPECT_HTTP,
                 INSPECT_BODY,
-                INSPECT_ANSWER,       /* to a request for another protocol */
+                INSPECT_ANSWER,       /* waits for the answer to a WebSocket upgrade */
                 INSPECT_SERVER_HELLO,
                 INSPECT_SECOND_HELLO,
                 INSPECT_NOTHING,
         } state;
         struct http_request request;
-        struct text begun; /* what has passed before it was clear what it is */
-        bool later;        /* a request has passed: what the server says next may be its answer's */
+        struct text unclassified; /* bytes that passed before the protocol was known */
+        bool request_passed;      /* the server's next bytes may be the answer to an earlier request */
 };
 
 enum inspection_result {
-        INSPECTION_MORE,   /* shown more, it can tell */
-        INSPECTION_PASS,   /* the first `bytes` may pass */
-        INSPECTION_TAKE,   /* the first `bytes` are to be taken, and `instead` sent in their place */
-        INSPECTION_ALL,    /* everything may pass from here on */
-        INSPECTION_WAIT,   /* for the server's answer: inspection_answer() */
-        INSPECTION_REFUSE, /* for `reason`; `other` is what it named */
+        INSPECTION_MORE,    /* more bytes are needed: call again with all of them */
+        INSPECTION_PASS,    /* the first `bytes` may pass */
+        INSPECTION_REPLACE, /* consume the first `bytes`, and send `replacement` in their place */
+        INSPECTION_ALL,     /* everything may pass from now on */
+        INSPECTION_WAIT,    /* the server's answer is needed: inspection_answer() */
+        INSPECTION_REFUSE,  /* refuse for `reason`; `other` is the name that was sent */
 };
 
-struct inspected {
+struct inspection_verdict {
         size_t bytes;
-        struct text instead; /* the caller's to free */
+        struct text replacement; /* the caller's to free */
         enum egress_reason reason;
-        char other[CAP_DOMAIN + 1];
+        char other[DOMAIN_MAX + 1];
 };
 
-/* `host` is kept by reference. */
-void inspection_begin(struct inspection *i, const char *host, uint16_t port, bool proxied);
+/* `host` is not copied and must outlive the inspection. */
+void inspection_begin(struct inspection *i, const char *host, uint16_t port, bool is_proxy_request);
 void inspection_done(struct inspection *i);
 
-/* The bytes that have not passed yet, all of them so far and at least one; `ended`: no others will come. */
-enum inspection_result inspection_look(struct inspection *i, const uint8_t *bytes, size_t length, bool ended, struct inspected *ret);
+/* Inspects the bytes that have not passed yet: all that have arrived, at least one. `ended`: no more will come. */
+enum inspection_result inspection_inspect(struct inspection *i, const uint8_t *bytes, size_t length, bool ended,
+                                          struct inspection_verdict *ret);
 
-/* Nothing has come yet, or a message has just ended: the client may stop here. */
-bool inspection_is_between(const struct inspection *i);
+/* May the client close now? Not within an HTTP request or a TLS handshake, nor while an answer is awaited. */
+bool inspection_may_end(const struct inspection *i);
 
-/* Nothing is to be shown before inspection_answer() was told of the server's answer. */
+/* Must inspection_answer() get the server's answer before the next inspection_inspect()? */
 bool inspection_awaits_answer(const struct inspection *i);
 
-/* The beginning of the server's answer to what was waited for. False: more has to come. */
+/* Inspects the beginning of the awaited answer. False: more bytes are needed. */
 bool inspection_answer(struct inspection *i, const uint8_t *bytes, size_t length);
 
 #endif

@@ -1,14 +1,13 @@
 /*
- * Looking names up; see resolve.h.
+ * Resolving names; see resolve.h.
  *
- * c-ares asks the servers of /etc/resolv.conf, by UDP, and by TCP where an answer is too long for it. It read that file, and we
- * /etc/hosts, before the process was confined. An answer is used for other connections to the same name as long as it says,
- * within bounds.
+ * c-ares asks the name servers of /etc/resolv.conf over UDP, and over TCP when an answer is truncated. It has read that
+ * file, and this code /etc/hosts, before the process is confined. Answers are cached for their TTL, within bounds.
  *
- * What is refused: addresses that are no public server's (base/address.c), and those of this machine, which the kernel tells by
- * the source that it would use for them. All others of the same answer may be dialled, the families taking turns.
+ * Refused are addresses that are not public (base/address.c) and those of this machine: the kernel would use the same
+ * address as the source. The other addresses of the same answer may be dialled, the families alternating.
  *
- * What the other side controls: the servers' answers. None of them is believed to be more than an address.
+ * What an attacker controls: the name servers' answers. Only addresses are taken from them.
  */
 #include "egress/resolve.h"
 
@@ -25,14 +24,12 @@
 #include "base/memory.h"
 #include "egress/hosts_file.h"
 
-static const char stage[] = "resolver";
-
 enum {
         CACHE_ENTRIES = 64,
-        CACHE_LEAST_S = 1,
-        CACHE_MOST_S = 60,
-        SOCKETS = 64,        /* of the resolver's, at the same time */
-        TIMEOUT_MS = 2500,   /* of the first try; the next ones have more */
+        CACHE_SECONDS_MIN = 1,
+        CACHE_SECONDS_MAX = 60,
+        SOCKETS_MAX = 64,  /* of c-ares, at the same time */
+        TIMEOUT_MS = 2500, /* of the first try; c-ares waits longer at the next */
         TRIES = 2,
         HOSTS_BYTES = 4 << 20,
 };
@@ -50,31 +47,31 @@ struct resolver {
                 struct resolver *resolver;
                 struct event *event;
                 int fd;
-        } watched[SOCKETS];
+        } watched[SOCKETS_MAX];
         struct arena *arena;
         struct hosts_file hosts;
         struct cached {
-                char name[CAP_DOMAIN + 1];
+                char name[DOMAIN_MAX + 1];
                 struct answer_list answers;
-                int64_t until;
+                int64_t expires;
         } cache[CACHE_ENTRIES];
         size_t next;
 };
 
 struct resolving {
         struct resolver *resolver;
-        char name[CAP_DOMAIN + 1];
+        char name[DOMAIN_MAX + 1];
         uint16_t port;
-        bool any, stopped;
+        bool allow_private, stopped;
         resolve_done *done;
         void *data;
-        struct event *soon;
+        struct event *deliver_event;
         struct answer_list answers;
 };
 
-/* --- c-ares in our loop --- */
+/* --- c-ares in the event loop --- */
 
-/* When it wants to be called though nothing came. */
+/* c-ares has to be called at its timeouts too. */
 static void set_timer(struct resolver *r)
 {
         struct timeval when;
@@ -100,12 +97,12 @@ static void on_socket(evutil_socket_t fd, short what, void *data)
         set_timer(r);
 }
 
-/* A socket beyond those that can be watched is never answered, and its question is given up after a while. */
+/* Sockets beyond SOCKETS_MAX are not polled; their queries time out. */
 static void watch(void *data, ares_socket_t fd, int readable, int writable)
 {
         struct resolver *r = data;
         struct watched *w = NULL;
-        for (size_t i = 0; i < SOCKETS; i++)
+        for (size_t i = 0; i < SOCKETS_MAX; i++)
                 if (r->watched[i].event ? r->watched[i].fd == fd : !w)
                         w = &r->watched[i];
         if (!w)
@@ -130,10 +127,15 @@ static void read_hosts(struct resolver *r)
 struct resolver *resolver_new(struct event_base *base, struct error *e)
 {
         struct resolver *r = calloc(1, sizeof *r);
-        char lookups[] = "b"; /* name servers alone: it would read /etc/hosts at every question */
-        struct ares_options options = { .flags = ARES_FLAG_NOSEARCH | ARES_FLAG_NOALIASES | ARES_FLAG_EDNS, .timeout = TIMEOUT_MS,
-                                        .tries = TRIES, .sock_state_cb = watch, .sock_state_cb_data = r, .lookups = lookups };
-        const int set = ARES_OPT_FLAGS | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_SOCK_STATE_CB | ARES_OPT_LOOKUPS;
+        char lookups[] = "b"; /* name servers only: c-ares would read /etc/hosts for every query */
+        struct ares_options options = { .flags = ARES_FLAG_NOSEARCH | ARES_FLAG_NOALIASES | ARES_FLAG_EDNS,
+                                        .timeout = TIMEOUT_MS,
+                                        .tries = TRIES,
+                                        .sock_state_cb = watch,
+                                        .sock_state_cb_data = r,
+                                        .lookups = lookups };
+        const int set = ARES_OPT_FLAGS | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_SOCK_STATE_CB |
+                        ARES_OPT_LOOKUPS;
         if (r) {
                 r->base = base;
                 r->timer = evtimer_new(base, on_timer, r);
@@ -143,7 +145,7 @@ struct resolver *resolver_new(struct event_base *base, struct error *e)
                 read_hosts(r);
                 return r;
         }
-        (void)error_errno(e, ENOMEM, stage, "cannot begin");
+        (void)error_errno(e, ENOMEM, "cannot start the DNS resolver");
         if (r && r->timer)
                 event_free(r->timer);
         free(r);
@@ -157,25 +159,29 @@ static socklen_t size_of(const union address *a)
         return a->any.sa_family == AF_INET ? sizeof a->v4 : sizeof a->v6;
 }
 
-/* Connecting a datagram socket sends nothing: the kernel only chooses a source, and to itself it speaks from the same address. */
+/*
+ * Connecting a datagram socket sends nothing, but the kernel chooses a source address. For an address of this machine
+ * the source is that address itself.
+ */
 static bool is_own(const union address *a)
 {
         union address source = { 0 };
         socklen_t length = sizeof source;
         CLEANUP_FD int fd = socket(a->any.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
         if (fd < 0)
-                return true; /* nobody can tell */
+                return true; /* unknown, so it is refused */
         if (connect(fd, &a->any, size_of(a)) < 0)
-                return false; /* then it cannot be dialled either */
+                return false; /* dialling will fail too */
         if (getsockname(fd, &source.any, &length) < 0)
                 return true;
-        return a->any.sa_family == AF_INET ? a->v4.sin_addr.s_addr == source.v4.sin_addr.s_addr
-                                           : memcmp(&a->v6.sin6_addr, &source.v6.sin6_addr, sizeof source.v6.sin6_addr) == 0;
+        return a->any.sa_family == AF_INET
+                       ? a->v4.sin_addr.s_addr == source.v4.sin_addr.s_addr
+                       : memcmp(&a->v6.sin6_addr, &source.v6.sin6_addr, sizeof source.v6.sin6_addr) == 0;
 }
 
-static void give(struct resolving *r)
+static void deliver(struct resolving *r)
 {
-        union address good[RESOLVE_ADDRESSES], bad = { 0 };
+        union address allowed[RESOLVE_ADDRESSES], refused = { 0 };
         size_t count = 0;
         enum egress_reason reason = REASON_UNKNOWN;
         for (size_t i = 0; i < r->answers.count; i++) {
@@ -184,34 +190,36 @@ static void give(struct resolving *r)
                         a.v4.sin_port = htons(r->port);
                 else
                         a.v6.sin6_port = htons(r->port);
-                enum egress_reason why = r->any ? REASON_NONE
-                                         : address_refused(&a) ? REASON_PRIVATE : is_own(&a) ? REASON_OWN : REASON_NONE;
+                enum egress_reason why = r->allow_private                 ? REASON_NONE
+                                         : address_find_refused_range(&a) ? REASON_PRIVATE
+                                         : is_own(&a)                     ? REASON_OWN
+                                                                          : REASON_NONE;
                 if (why == REASON_NONE) {
-                        good[count++] = a;
+                        allowed[count++] = a;
                 } else {
                         reason = why;
-                        bad = a;
+                        refused = a;
                 }
         }
         if (count)
-                r->done(r->data, REASON_NONE, good, count);
+                r->done(r->data, REASON_NONE, allowed, count);
         else
-                r->done(r->data, reason, &bad, reason != REASON_UNKNOWN);
+                r->done(r->data, reason, &refused, reason != REASON_UNKNOWN);
 }
 
-static void on_soon(evutil_socket_t fd, short what, void *data)
+static void on_deliver(evutil_socket_t fd, short what, void *data)
 {
         (void)fd;
         (void)what;
         struct resolving *r = data;
-        event_free(r->soon);
+        event_free(r->deliver_event);
         if (!r->stopped)
-                give(r);
+                deliver(r);
         free(r);
 }
 
-/* One family and the other in turn, the first being what the resolver put first. */
-static void take_turns(const union address *found, size_t count, struct answer_list *ret)
+/* The families alternate, beginning with that of the first address. */
+static void interleave_families(const union address *found, size_t count, struct answer_list *ret)
 {
         size_t next[2] = { 0, 0 };
         const sa_family_t first = count ? found[0].any.sa_family : AF_INET;
@@ -223,17 +231,20 @@ static void take_turns(const union address *found, size_t count, struct answer_l
         }
 }
 
-/* --- looking up --- */
+/* --- lookups --- */
 
-static void remember(const struct resolving *r, int seconds)
+static void cache_answers(const struct resolving *r, int seconds)
 {
-        struct resolver *x = r->resolver;
-        struct cached *c = &x->cache[x->next];
-        x->next = (x->next + 1) % CACHE_ENTRIES;
-        seconds = seconds < CACHE_LEAST_S ? CACHE_LEAST_S : seconds > CACHE_MOST_S ? CACHE_MOST_S : seconds;
+        struct resolver *resolver = r->resolver;
+        struct cached *c = &resolver->cache[resolver->next];
+        resolver->next = (resolver->next + 1) % CACHE_ENTRIES;
+        if (seconds < CACHE_SECONDS_MIN)
+                seconds = CACHE_SECONDS_MIN;
+        else if (seconds > CACHE_SECONDS_MAX)
+                seconds = CACHE_SECONDS_MAX;
         (void)snprintf(c->name, sizeof c->name, "%s", r->name);
         c->answers = r->answers;
-        c->until = clock_ms() + seconds * 1000;
+        c->expires = clock_ms() + seconds * 1000;
 }
 
 static void on_answer(void *data, int status, int timeouts, struct ares_addrinfo *found)
@@ -241,7 +252,7 @@ static void on_answer(void *data, int status, int timeouts, struct ares_addrinfo
         struct resolving *r = data;
         union address addresses[2 * RESOLVE_ADDRESSES] = { 0 };
         size_t count = 0;
-        int seconds = CACHE_MOST_S;
+        int seconds = CACHE_SECONDS_MAX;
         (void)timeouts;
         const struct ares_addrinfo_node *n = status == ARES_SUCCESS && found ? found->nodes : NULL;
         for (; n && count < ARRAY_SIZE(addresses); n = n->ai_next) {
@@ -252,52 +263,59 @@ static void on_answer(void *data, int status, int timeouts, struct ares_addrinfo
         }
         if (found)
                 ares_freeaddrinfo(found);
-        take_turns(addresses, count, &r->answers);
+        interleave_families(addresses, count, &r->answers);
         if (count)
-                remember(r, seconds);
-        event_active(r->soon, EV_TIMEOUT, 0); /* we may still be in resolve_start() */
+                cache_answers(r, seconds);
+        event_active(r->deliver_event, EV_TIMEOUT, 0); /* resolve_start() may not have returned yet */
 }
 
-/* What needs no question. */
-static bool is_known(struct resolving *r)
+/* Answers from the cache and /etc/hosts, without a query. */
+static bool find_known_answers(struct resolving *r)
 {
-        struct resolver *x = r->resolver;
+        struct resolver *resolver = r->resolver;
         int64_t now = clock_ms();
         for (size_t i = 0; i < CACHE_ENTRIES; i++) {
-                if (x->cache[i].until > now && strcmp(x->cache[i].name, r->name) == 0) {
-                        r->answers = x->cache[i].answers;
+                if (resolver->cache[i].expires > now && strcmp(resolver->cache[i].name, r->name) == 0) {
+                        r->answers = resolver->cache[i].answers;
                         return true;
                 }
         }
         union address found[RESOLVE_ADDRESSES];
-        size_t count = address_read(r->name, found) ? 1 : hosts_file_find(&x->hosts, r->name, found, RESOLVE_ADDRESSES);
-        take_turns(found, count, &r->answers);
+        size_t count = address_parse(r->name, found)
+                               ? 1
+                               : hosts_file_find(&resolver->hosts, r->name, found, RESOLVE_ADDRESSES);
+        interleave_families(found, count, &r->answers);
         return r->answers.count;
 }
 
-struct resolving *resolve_start(struct resolver *x, const char *name, uint16_t port, bool any, resolve_done *done, void *data)
+struct resolving *resolve_start(struct resolver *resolver, const char *name, uint16_t port, bool allow_private,
+                                resolve_done *done, void *data)
 {
         struct resolving *r = calloc(1, sizeof *r);
         if (!r)
                 return NULL;
-        *r = (struct resolving){ .resolver = x, .port = port, .any = any, .done = done, .data = data };
+        *r = (struct resolving){
+                .resolver = resolver, .port = port, .allow_private = allow_private, .done = done, .data = data
+        };
         (void)snprintf(r->name, sizeof r->name, "%s", name);
-        r->soon = event_new(x->base, -1, 0, on_soon, r);
-        if (!r->soon) {
+        r->deliver_event = event_new(resolver->base, -1, 0, on_deliver, r);
+        if (!r->deliver_event) {
                 free(r);
                 return NULL;
         }
-        const struct ares_addrinfo_hints hints = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_protocol = IPPROTO_TCP };
-        if (is_known(r)) {
-                event_active(r->soon, EV_TIMEOUT, 0);
+        const struct ares_addrinfo_hints hints = { .ai_family = AF_UNSPEC,
+                                                   .ai_socktype = SOCK_STREAM,
+                                                   .ai_protocol = IPPROTO_TCP };
+        if (find_known_answers(r)) {
+                event_active(r->deliver_event, EV_TIMEOUT, 0);
         } else {
-                ares_getaddrinfo(x->channel, name, NULL, &hints, on_answer, r);
-                set_timer(x);
+                ares_getaddrinfo(resolver->channel, name, NULL, &hints, on_answer, r);
+                set_timer(resolver);
         }
         return r;
 }
 
 void resolve_stop(struct resolving *r)
 {
-        r->stopped = true; /* the answer still comes, and is the end */
+        r->stopped = true; /* c-ares still calls on_answer(); on_deliver() then frees it */
 }

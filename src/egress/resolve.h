@@ -1,4 +1,4 @@
-/* Names to addresses that may be dialled: looked up outside the box, as the machine's files say, and checked. */
+/* Resolves names outside the box, with the machine's own configuration, to addresses that egress may dial. */
 #ifndef RINGWALL_EGRESS_RESOLVE_H
 #define RINGWALL_EGRESS_RESOLVE_H
 
@@ -9,29 +9,30 @@
 
 #include "base/address.h"
 #include "base/error.h"
-#include "linux/egress_wire.h"
+#include "wire/egress_wire.h"
 
-enum { RESOLVE_ADDRESSES = 16 }; /* of one name; what it has beyond is not tried */
+enum { RESOLVE_ADDRESSES = 16 }; /* of one name; further ones are not tried */
 
 struct resolver;
 struct resolving;
 
-/* Reads the machine's files: to be called while that can be done. NULL with an error. */
+/* Reads /etc/resolv.conf and /etc/hosts, so it must be called before the process is confined. NULL with an error. */
 struct resolver *resolver_new(struct event_base *base, struct error *e);
 
 /*
- * What came of it: REASON_NONE with addresses to dial, one family and the other in turn; or REASON_UNKNOWN, or REASON_PRIVATE or
- * REASON_OWN with the address because of which.
+ * The result: REASON_NONE with the addresses to dial, the families alternating; REASON_UNKNOWN; or REASON_PRIVATE or
+ * REASON_OWN with the refused address.
  */
 typedef void resolve_done(void *data, enum egress_reason reason, const union address *addresses, size_t count);
 
 /*
- * Looks a canonical name up, once, or takes an address as it is, and calls back, at the earliest when this has returned. With `any` every address is good. NULL:
- * no memory, and nobody will be called.
+ * Resolves a canonical name, or takes an address as it is. Calls `done` once, never before this has returned. With
+ * `allow_private` every address is allowed, even this machine's. NULL: no memory; `done` is not called.
  */
-struct resolving *resolve_start(struct resolver *x, const char *name, uint16_t port, bool any, resolve_done *done, void *data);
+struct resolving *resolve_start(struct resolver *resolver, const char *name, uint16_t port, bool allow_private,
+                                resolve_done *done, void *data);
 
-/* Nobody waits for it any more. */
+/* Cancels: `done` is not called. Frees `r` later, when the answer has come. */
 void resolve_stop(struct resolving *r);
 
 #endif

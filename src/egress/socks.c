@@ -1,12 +1,11 @@
 /*
  * SOCKS5; see socks.h.
  *
- * How it works: each message tells its length in its first bytes. It is collected until it is whole, in a buffer that
- * the longest fits in, and then read. Which message is next is the state; the table says how long it is and who reads
- * it.
+ * How it works: the first bytes of each message determine its length. A message is collected in a buffer for the
+ * longest one and then parsed. The state is the next message; the table has its version and the functions that measure
+ * and parse it.
  *
- * What the client controls: every byte. A client that sends the next message before it has the answer to the last one
- * is served all the same.
+ * What the client controls: every byte. It may send the next message before it has the answer to the last one.
  */
 #include "egress/socks.h"
 
@@ -26,7 +25,7 @@ void socks_begin(struct socks *s, const char *token)
         *s = (struct socks){ .token = token };
 }
 
-static void say(struct text *answer, uint8_t first, uint8_t second)
+static void add_pair(struct text *answer, uint8_t first, uint8_t second)
 {
         const char bytes[] = { (char)first, (char)second };
         text_add_bytes(answer, bytes, sizeof bytes);
@@ -34,8 +33,8 @@ static void say(struct text *answer, uint8_t first, uint8_t second)
 
 void socks_reply(enum socks_reply reply, struct text *answer)
 {
-        static const char rest[] = { 0, IPV4, 0, 0, 0, 0, 0, 0 }; /* from which address is nobody's business */
-        say(answer, VERSION, (uint8_t)reply);
+        static const char rest[] = { 0, IPV4, 0, 0, 0, 0, 0, 0 }; /* the bound address is not disclosed */
+        add_pair(answer, VERSION, (uint8_t)reply);
         text_add_bytes(answer, rest, sizeof rest);
 }
 
@@ -47,7 +46,7 @@ static int refuse(struct text *answer, enum socks_reply reply, int code)
 
 /* --- the messages --- */
 
-/* How long it is, as far as what is there of it can tell. */
+/* These return the length of a message, as far as the bytes so far determine it. */
 static size_t greeting_length(const uint8_t *m, size_t length)
 {
         return length < 2 ? 2 : (size_t)2 + m[1];
@@ -57,10 +56,10 @@ static int read_greeting(struct socks *s, struct text *answer)
 {
         const uint8_t method = s->token ? PASSWORD : NO_LOGIN;
         if (!memchr(s->message + 2, method, s->message[1])) {
-                say(answer, VERSION, NO_METHOD);
+                add_pair(answer, VERSION, NO_METHOD);
                 return -EOPNOTSUPP;
         }
-        say(answer, VERSION, method);
+        add_pair(answer, VERSION, method);
         s->state = s->token ? SOCKS_LOGIN : SOCKS_REQUEST;
         return 0;
 }
@@ -76,9 +75,9 @@ static size_t login_length(const uint8_t *m, size_t length)
 static int read_login(struct socks *s, struct text *answer)
 {
         const uint8_t *password = s->message + 2 + s->message[1];
-        bool right = token_is(s->token, (const char *)password + 1, *password);
-        say(answer, LOGIN_VERSION, !right);
-        if (!right)
+        bool is_correct = token_matches(s->token, (const char *)password + 1, *password);
+        add_pair(answer, LOGIN_VERSION, !is_correct);
+        if (!is_correct)
                 return -EACCES;
         s->state = SOCKS_REQUEST;
         return 0;
@@ -96,7 +95,7 @@ static size_t request_length(const uint8_t *m, size_t length)
         case NAME:
                 return length < 5 ? 5 : (size_t)5 + m[4] + 2;
         default:
-                return 4; /* nobody knows; it is refused */
+                return 4; /* unknown type: read_request() refuses it */
         }
 }
 
@@ -131,12 +130,12 @@ static const struct {
         [SOCKS_REQUEST] = { VERSION, request_length, read_request },
 };
 
-/* In the words of the protocol that it seems to be, so that the client can tell its user. */
+/* Answers in the protocol that the client seems to speak, so that it can report the refusal. */
 static int refuse_version(const struct socks *s, struct text *answer)
 {
         static const char socks4[] = { 0, 0x5b, 0, 0, 0, 0, 0, 0 };
         if (s->state == SOCKS_LOGIN)
-                say(answer, LOGIN_VERSION, 1);
+                add_pair(answer, LOGIN_VERSION, 1);
         else if (s->state == SOCKS_REQUEST)
                 socks_reply(SOCKS_FAILED, answer);
         else if (s->message[0] == 4)

@@ -1,4 +1,4 @@
-/* Tokens; see token.h. What the client controls: every byte of what it gives. */
+/* Tokens; see token.h. The client controls every byte that it sends as its token. */
 #include "egress/token.h"
 
 #include <string.h>
@@ -6,7 +6,7 @@
 
 #include "base/base64.h"
 
-bool token_is(const char *token, const char *given, size_t length)
+bool token_matches(const char *token, const char *given, size_t length)
 {
         unsigned difference = 0;
         if (length != strlen(token))
@@ -16,19 +16,22 @@ bool token_is(const char *token, const char *given, size_t length)
         return !difference;
 }
 
-enum token_verdict token_judge(const char *token, const struct http_request *r)
+enum token_verdict token_check(const char *token, const struct http_request *r)
 {
         static const char scheme[] = "Basic ", header[] = "Proxy-Authorization";
         const char *given = http_header(r, header);
         if (!given)
                 return TOKEN_MISSING;
-        if (http_count(r, header) != 1 || strncasecmp(given, scheme, sizeof scheme - 1) != 0)
+        if (http_count_headers(r, header) != 1 || strncasecmp(given, scheme, sizeof scheme - 1) != 0)
                 return TOKEN_WRONG;
         given += sizeof scheme - 1;
         given += strspn(given, " ");
         CLEANUP_TEXT struct text plain = { 0 };
-        const char *colon = base64_decode(&plain, given, strlen(given)) && plain.data ? memchr(plain.data, ':', plain.length) : NULL;
+        const char *colon = base64_decode(&plain, given, strlen(given)) && plain.data
+                                    ? memchr(plain.data, ':', plain.length)
+                                    : NULL;
         if (!colon)
                 return TOKEN_WRONG;
-        return token_is(token, colon + 1, plain.length - (size_t)(colon + 1 - plain.data)) ? TOKEN_RIGHT : TOKEN_WRONG;
+        bool right = token_matches(token, colon + 1, plain.length - (size_t)(colon + 1 - plain.data));
+        return right ? TOKEN_RIGHT : TOKEN_WRONG;
 }

@@ -1,4 +1,4 @@
-/* The token that a proxy wants where not only its box can connect to it. Makes no system call. */
+/* The token that a proxy requires when processes outside its box can connect to it too. Makes no system call. */
 #ifndef RINGWALL_EGRESS_TOKEN_H
 #define RINGWALL_EGRESS_TOKEN_H
 
@@ -7,12 +7,12 @@
 
 #include "wire/http_request.h"
 
-/* Takes the same time wherever the two differ; how long a token is, is no secret. */
-bool token_is(const char *token, const char *given, size_t length);
+/* Compares in constant time; only the length, which is not secret, is compared first. */
+bool token_matches(const char *token, const char *given, size_t length);
 
 enum token_verdict { TOKEN_RIGHT, TOKEN_MISSING, TOKEN_WRONG };
 
-/* What a request to an HTTP proxy says: as the password of "Proxy-Authorization: Basic", with any name. */
-enum token_verdict token_judge(const char *token, const struct http_request *r);
+/* Checks the password of "Proxy-Authorization: Basic" in a request to the HTTP proxy; the user name is ignored. */
+enum token_verdict token_check(const char *token, const struct http_request *r);
 
 #endif

@@ -1,4 +1,4 @@
-/* The person's own proxy; see upstream.h. */
+/* The upstream proxy; see upstream.h. */
 #include "egress/upstream.h"
 
 #include <ctype.h>
@@ -21,19 +21,22 @@ void upstream_done(struct upstream *u)
 
 static int hex_digit(char c)
 {
-        return isdigit((unsigned char)c) ? c - '0' : isxdigit((unsigned char)c) ? tolower((unsigned char)c) - 'a' + 10 : -1;
+        return isdigit((unsigned char)c)    ? c - '0'
+               : isxdigit((unsigned char)c) ? tolower((unsigned char)c) - 'a' + 10
+                                            : -1;
 }
 
-/* "name:password", with what a URL has to write as %XX. */
+/* Decodes the %XX of "name:password" and writes the header's value. */
 static const char *read_user(const char *text, size_t length, struct text *authorization)
 {
         CLEANUP_TEXT struct text plain = { 0 };
         for (size_t i = 0; i < length; i++) {
                 char c = text[i];
                 if (c == '%') {
-                        int high = i + 2 < length ? hex_digit(text[i + 1]) : -1, low = high >= 0 ? hex_digit(text[i + 2]) : -1;
+                        int high = i + 2 < length ? hex_digit(text[i + 1]) : -1,
+                            low = high >= 0 ? hex_digit(text[i + 2]) : -1;
                         if (low < 0)
-                                return "a % in the name or password is followed by two hexadecimal digits";
+                                return "a % in the name or password must be followed by two hexadecimal digits";
                         c = (char)(high * 16 + low);
                         i += 2;
                 }
@@ -79,8 +82,9 @@ const char *upstream_read(const char *proxy, const char *exceptions, struct upst
 
 /* --- exceptions --- */
 
-/* One word of the list: "*", or a name that stands for itself and all below it, however it begins, perhaps with a port. */
-static bool is_meant(const char *word, size_t length, const char *host, uint16_t port)
+/* A word of the list is "*" or a name, perhaps with a port. A name matches itself and all names below it, with or
+   without "*." or "." before it. */
+static bool matches_exception(const char *word, size_t length, const char *host, uint16_t port)
 {
         const char *colon = memchr(word, ':', length);
         unsigned long long number = port;
@@ -89,32 +93,32 @@ static bool is_meant(const char *word, size_t length, const char *host, uint16_t
         if (colon && (!text_to_number(colon + 1, length - (size_t)(colon + 1 - word), &number) || number != port))
                 return false;
         length = colon ? (size_t)(colon - word) : length;
-        size_t begin = strspn(word, "*.");
-        if (begin >= length)
+        size_t skipped = strspn(word, "*.");
+        if (skipped >= length)
                 return false;
-        word += begin;
-        length -= begin;
-        size_t whole = strlen(host);
-        return whole >= length && strncasecmp(host + whole - length, word, length) == 0 &&
-               (whole == length || host[whole - length - 1] == '.');
+        word += skipped;
+        length -= skipped;
+        size_t host_length = strlen(host);
+        return host_length >= length && strncasecmp(host + host_length - length, word, length) == 0 &&
+               (host_length == length || host[host_length - length - 1] == '.');
 }
 
 bool upstream_carries(const struct upstream *u, const char *host, uint16_t port)
 {
-        static const char between[] = ", \t\r\n";
+        static const char separators[] = ", \t\r\n";
         const char *word = u->exceptions.data ? u->exceptions.data : "";
         if (!u->is_set)
                 return false;
-        for (word += strspn(word, between); *word; word += strspn(word, between)) {
-                size_t length = strcspn(word, between);
-                if (is_meant(word, length, host, port))
+        for (word += strspn(word, separators); *word; word += strspn(word, separators)) {
+                size_t length = strcspn(word, separators);
+                if (matches_exception(word, length, host, port))
                         return false;
                 word += length;
         }
         return true;
 }
 
-/* --- asking --- */
+/* --- the request --- */
 
 void upstream_write_request(const struct upstream *u, const char *host, uint16_t port, struct text *out)
 {

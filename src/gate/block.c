@@ -4,10 +4,10 @@
 #include <string.h>
 
 enum {
-        RUN_KEY = 32,   /* base64 of a key, which comes in lines of 64 and more; capitals, small letters and digits */
-        RUN_WORD = 6,   /* enough between two markers */
-        QUIET_MOST = 160, /* a short last line, a checksum and what stands in front of each line fit in */
-        MARKER_MOST = 80,
+        RUN_KEY = 32,    /* a run this long with both cases and digits is a key, whose lines have 64 bytes or more */
+        RUN_WORD = 6,    /* between an opening and a closing marker, a run this long is enough */
+        QUIET_MAX = 160, /* enough for a short last line, a checksum, and a prefix of each line */
+        MARKER_MAX = 80,
         DASHES = 4,
 };
 
@@ -41,11 +41,11 @@ static void take_run(struct block *b, char c)
         }
 }
 
-/* Follows the marker that closes a block: four dashes or five, "END " and a name, and dashes again. */
+/* Matches the marker that closes a block: at least four dashes, "END ", a name, and at least four dashes again. */
 static void take_marker(struct block *b, char c)
 {
         size_t all = strlen(closing);
-        if (c == '\n' || b->closing > MARKER_MOST) {
+        if (c == '\n' || b->closing > MARKER_MAX) {
                 b->closing = b->dashes = 0;
         } else if (b->closing >= all) {
                 b->closing++;
@@ -65,7 +65,7 @@ static bool is_closed(const struct block *b)
         return b->closing > strlen(closing) && b->dashes >= DASHES;
 }
 
-/* Was there a key, now that it is closed? */
+/* For a block with both markers: was there a key between them? */
 static bool had_key(const struct block *b)
 {
         return b->state == BLOCK_KEY || (b->word && !b->code);
@@ -73,7 +73,7 @@ static bool had_key(const struct block *b)
 
 enum block_state block_take(struct block *b, char c)
 {
-        if (is_closed(b) && c != '-') /* four dashes close it, and so do five */
+        if (is_closed(b) && c != '-') /* the marker ends with four dashes, or with a fifth, which is handled below */
                 return b->state = had_key(b) ? BLOCK_OVER : BLOCK_NONE;
         b->taken++;
         b->quiet++;
@@ -82,9 +82,9 @@ enum block_state block_take(struct block *b, char c)
         b->code |= strchr("\"'`<>(){}[];$%&|#*", c) != NULL;
         if (is_closed(b) && b->dashes > DASHES)
                 return b->state = had_key(b) ? BLOCK_CLOSED : BLOCK_NONE;
-        if (b->state == BLOCK_OPEN && b->taken >= BLOCK_DECIDES)
+        if (b->state == BLOCK_OPEN && b->taken >= BLOCK_DECISION_MAX)
                 return b->state = BLOCK_NONE;
-        if (b->state == BLOCK_KEY && b->quiet > QUIET_MOST && !is_base64(c) && c != '_' && c != '-')
+        if (b->state == BLOCK_KEY && b->quiet > QUIET_MAX && !is_base64(c) && c != '_' && c != '-')
                 return b->state = BLOCK_OVER;
         return b->state;
 }

@@ -1,11 +1,11 @@
 /*
- * Blocks of lines that hold a key, such as PEM: what opens one is a shape (shapes.h), and this finds where it ends.
- * It takes one byte after the other, remembers a few numbers, and never looks back, so a block of any length takes no
- * memory.
+ * Blocks of lines that hold a key, such as PEM. The opening marker is a shape (shapes.h); this code finds where the
+ * block ends. It takes the text byte by byte, keeps a few counters and never looks back, so a block of any length needs
+ * only constant memory.
  *
- * A marker alone is no key: programs that read keys have it in their source. So there must be something like a key
- * soon after it, which is a long run of base64, or a closing marker with nothing but plain text in between. And a key
- * that was cut off must not swallow what follows: when nothing like a key has come for a while, the block is over.
+ * A marker alone is not a key: programs that parse keys have markers in their source. So the marker must be followed
+ * soon by a long run of base64, or by a closing marker with only plain text in between. A truncated key must not hide
+ * the text that follows it: the block ends when no key-like run has come for a while.
  */
 #ifndef RINGWALL_GATE_BLOCK_H
 #define RINGWALL_GATE_BLOCK_H
@@ -14,33 +14,34 @@
 #include <stddef.h>
 
 enum {
-        BLOCK_DECIDES = 640, /* bytes behind the opening marker after which it is known whether there is a key */
+        BLOCK_DECISION_MAX = 640, /* bytes after the opening marker within which a key must appear */
 };
 
 enum block_state {
         BLOCK_OPEN,   /* nothing like a key yet */
-        BLOCK_KEY,    /* in one */
-        BLOCK_CLOSED, /* the key has ended, with the last byte taken */
-        BLOCK_OVER,   /* the key has ended, before the last byte taken */
-        BLOCK_NONE,   /* there was none */
+        BLOCK_KEY,    /* a key has begun */
+        BLOCK_CLOSED, /* the key has ended, and the last byte taken belongs to it */
+        BLOCK_OVER,   /* the key has ended, and the last byte taken does not belong to it */
+        BLOCK_NONE,   /* the marker was not followed by a key */
 };
 
 struct block {
         enum block_state state;
         size_t taken;                   /* bytes since the marker */
-        size_t quiet;                   /* bytes since something like a key */
-        size_t run;                     /* bytes of base64 up to here */
-        bool upper, lower, digit;       /* that the run has */
-        bool word;                      /* some run was as long as a word */
-        bool code;                      /* quotes, brackets and the like: not the text of a key */
-        unsigned dashes;                /* up to here */
-        unsigned closing;               /* how much of the closing marker was there */
+        size_t quiet;                   /* bytes since the last key-like run */
+        size_t run;                     /* length of the current run of base64 */
+        bool upper, lower, digit;       /* kinds of characters in the current run */
+        bool word;                      /* some run outside a closing marker had RUN_WORD bytes or more */
+        bool code;                      /* there were quotes, brackets or the like, which no key contains */
+        unsigned dashes;                /* length of the current row of dashes */
+        unsigned closing;               /* bytes matched of the closing marker, its dashes excluded */
 };
 
-/* A block whose opening marker ended just before. */
+/* Call it at the end of the opening marker. */
 void block_start(struct block *b);
+/* Takes the next byte. */
 enum block_state block_take(struct block *b, char c);
-/* The text has ended. */
+/* Call it at the end of the text. Returns BLOCK_CLOSED or BLOCK_NONE. */
 enum block_state block_finish(struct block *b);
 
 #endif

@@ -1,13 +1,13 @@
 /*
  * The grammar of a command line; see command_line.h.
  *
- * Theory of operation. bash looks for a command behind every separator, every opening bracket and most reserved words,
- * and nowhere else. So a list is taken token by token: separators and words such as `then` are passed, because a
- * command may follow; what has another shape (case, for, [[, functions) has a function of its own that passes what is
- * no command. What the grammar forbids is passed too: bash will refuse it, and there is nothing to judge.
+ * Theory of operation. bash expects a command after every separator, every opening bracket and most reserved words, and
+ * nowhere else. So a list is parsed token by token: separators and words such as `then` are skipped, because a command
+ * may follow. Constructs with another syntax (case, for, [[, functions) have a function each, which skips the words
+ * that are not commands. Syntax errors are skipped too: bash will reject the line, so they need no check here.
  *
- * Who wrote the line controls all of it. Each byte is looked at once on its level; levels are bounded by
- * COMMAND_DEPTH_MAX, looking ahead by `skims`. Every loop passes a byte or ends.
+ * An attacker controls the whole line. Each byte is read once per level; COMMAND_DEPTH_MAX bounds the levels, and
+ * `lookahead_left` bounds the lookahead. Every loop consumes a byte or ends.
  */
 #include "gate/command_line.h"
 
@@ -17,7 +17,7 @@
 #include "base/memory.h"
 #include "gate/command_parser.h"
 
-enum { SKIMS_FACTOR = COMMAND_DEPTH_MAX };
+enum { LOOKAHEAD_FACTOR = COMMAND_DEPTH_MAX };
 
 /* ---- bytes ---- */
 
@@ -66,7 +66,7 @@ void parser_skip_blanks(struct parser *p)
         p->at = newline ? (size_t)(newline - p->text.bytes) : p->text.length;
 }
 
-/* Is this word next, by itself? Reserved words are written without quotes. */
+/* Is this the next word, unquoted? bash knows reserved words only without quotes. */
 static bool at_word(struct parser *p, const char *word)
 {
         size_t n = strlen(word);
@@ -78,7 +78,7 @@ static bool at_word(struct parser *p, const char *word)
 
 /* ---- here-documents ---- */
 
-/* Takes quotes off; nothing in a delimiter is expanded. */
+/* Parses the delimiter and removes its quotes; bash expands nothing in a delimiter. */
 static void take_delimiter(struct parser *p, bool tabs)
 {
         struct here_document h = { .tabs = tabs };
@@ -110,7 +110,7 @@ static size_t end_of_line(const struct parser *p, size_t at, bool continued)
         return at;
 }
 
-/* Does the document end with this line? In a substitution the closing parenthesis may stand behind the delimiter. */
+/* Does the document end with this line? In a substitution the closing parenthesis may follow the delimiter directly. */
 static bool ends_here(const struct parser *p, const struct here_document *h, size_t start, size_t end)
 {
         const char *line = p->text.bytes + start;
@@ -137,7 +137,7 @@ static void take_here_document(struct parser *p, const struct here_document *h)
                 line = p->text.length;
         if (!h->quoted)
                 parser_take_here_text(p, line);
-        /* The newline behind the delimiter has announced nothing and separates nothing: it may stay. */
+        /* The newline after the delimiter is left for the caller: no pending here-document begins after it. */
         p->at = rest;
 }
 
@@ -147,7 +147,7 @@ static void take_newline(struct parser *p)
         size_t first = p->pending_first, count = p->pending_count;
         for (size_t i = first; i < count && !p->stopped; i++) {
                 struct here_document h = p->pending[i];
-                p->pending_first = p->pending_count; /* what its text announces is not ours */
+                p->pending_first = p->pending_count; /* a newline in its text must not start the next document */
                 take_here_document(p, &h);
                 if (i + 1 < count && p->at < p->text.length && p->text.bytes[p->at] == '\n')
                         p->at++;
@@ -165,7 +165,7 @@ void parser_skip_space(struct parser *p)
 
 /* ---- simple commands ---- */
 
-/* At < or >, or at the & of &>. */
+/* The current byte is < or >, or the & of &>. */
 static void take_redirection(struct parser *p)
 {
         int c = parser_current(p);
@@ -186,7 +186,7 @@ static void take_redirection(struct parser *p)
         parser_take_word(p, NULL);
 }
 
-/* 2> and {name}> : the word in front of it says which descriptor. */
+/* 2> and {name}> : the word before the redirection names the descriptor. */
 static bool is_descriptor(const struct words *w)
 {
         const char *s = w->bytes + w->start;
@@ -217,7 +217,7 @@ static void take_coprocess(struct parser *p);
 static void take_time(struct parser *p);
 static void take_condition(struct parser *p);
 
-/* What comes behind a reserved word is a command, unless the function says otherwise. */
+/* A command follows a reserved word, except where `take` skips other words first. */
 static const struct {
         const char *word;
         void (*take)(struct parser *);
@@ -243,7 +243,7 @@ static const struct {
         { "while", NULL },
 };
 
-/* At the beginning of a command. */
+/* Called where a command may begin. False if there is no reserved word. */
 static bool take_reserved(struct parser *p)
 {
         for (size_t i = 0; i < ARRAY_SIZE(reserved); i++) {
@@ -257,7 +257,7 @@ static bool take_reserved(struct parser *p)
         return false;
 }
 
-/* NAME () makes a function. */
+/* NAME () defines a function. False if the parentheses do not follow. */
 static bool take_definition(struct parser *p)
 {
         size_t before = p->at;
@@ -311,7 +311,7 @@ static void take_time(struct parser *p)
                 p->at += 2;
 }
 
-/* A name in front of a compound command is the coprocess's. */
+/* A name before a compound command is the name of the coprocess. */
 static void take_coprocess(struct parser *p)
 {
         static const char *const compound[] = { "{", "[[", "case", "for", "if", "select", "until", "while" };
@@ -328,7 +328,7 @@ static void take_coprocess(struct parser *p)
                 p->at = before;
 }
 
-/* Words up to the end of the list behind `in`. */
+/* Skips the variable and the words after `in`, or the arithmetic of `for ((`. */
 static void take_for(struct parser *p)
 {
         parser_skip_blanks(p);
@@ -352,7 +352,7 @@ static void take_for(struct parser *p)
         }
 }
 
-/* Takes the patterns of one clause and its parenthesis; false at `esac` and where there is none. */
+/* Skips the patterns of one clause and its parenthesis; false at `esac`, and if the parenthesis is missing. */
 static bool take_patterns(struct parser *p)
 {
         parser_skip_space(p);
@@ -383,7 +383,7 @@ static void take_case(struct parser *p)
                         return;
 }
 
-/* Between [[ and ]] there are operators that elsewhere begin a command. */
+/* Between [[ and ]], no command follows operators such as && and (. */
 static void take_condition(struct parser *p)
 {
         for (int c; (c = parser_current(p)) != PARSER_END;) {
@@ -398,7 +398,7 @@ static void take_condition(struct parser *p)
         }
 }
 
-/* Behind a parenthesis where a command may stand. */
+/* After an opening parenthesis where a command may begin. */
 static void take_group(struct parser *p)
 {
         if (parser_current(p) == '(') {
@@ -414,7 +414,7 @@ static void take_group(struct parser *p)
 
 /* ---- lists ---- */
 
-/* Behind a semicolon: ;; ;& and ;;& end a clause. */
+/* After a semicolon: ;; ;& and ;;& end a clause. */
 static bool take_clause_end(struct parser *p)
 {
         if (parser_take(p, ';')) {
@@ -442,7 +442,7 @@ static enum ending take_commands(struct parser *p, enum closer closer)
                         take_group(p);
                 } else if (c == ')') {
                         if (closer == UNTIL_CLAUSE)
-                                return ENDING_OF_TEXT; /* it closes what is around the case */
+                                return ENDING_OF_TEXT; /* it closes the list around the case */
                         p->at++;
                         if (closer == UNTIL_PARENTHESIS)
                                 return ENDING_PARENTHESIS;
@@ -472,7 +472,7 @@ void parser_take_substitution(struct parser *p)
         p->substitutions++;
         (void)parser_take_list(p, UNTIL_PARENTHESIS);
         p->substitutions--;
-        /* A here-document that has not come by then comes behind the next newline. */
+        /* A here-document of the substitution that is still pending begins after the next newline. */
         p->pending_first = first;
 }
 
@@ -483,7 +483,7 @@ void command_line_walk(struct shell_text line, unsigned depth, command_visit *vi
         struct parser p = {
                 .text = line,
                 .depth = depth,
-                .skims = line.length * SKIMS_FACTOR,
+                .lookahead_left = line.length * LOOKAHEAD_FACTOR,
                 .visit = visit,
                 .context = context,
         };

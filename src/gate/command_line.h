@@ -1,6 +1,6 @@
 /*
- * The commands of a bash command line. Nothing is run or expanded: what only bash can know (a variable, the output of a
- * command, a pattern) is left open.
+ * Finds the commands of a bash command line. Nothing is run or expanded: the results of expansions (a variable, the
+ * output of a command) are unknown.
  */
 #ifndef RINGWALL_GATE_COMMAND_LINE_H
 #define RINGWALL_GATE_COMMAND_LINE_H
@@ -8,14 +8,14 @@
 #include <stddef.h>
 
 enum {
-        COMMAND_LINE_MAX = 128 << 10, /* bytes; the kernel takes no longer argument, so bash never gets one */
-        COMMAND_DEPTH_MAX = 64,       /* substitutions, groups and lines within one another */
+        COMMAND_LINE_MAX = 128 << 10, /* bytes; execve() accepts no longer argument, so bash never gets one */
+        COMMAND_DEPTH_MAX = 64,       /* nested substitutions, groups and command lines in arguments */
 };
 
-/* Stands in a text for what is not known. */
+/* Replaces an unknown part, the result of an expansion, in a text. */
 #define SHELL_UNKNOWN '\0'
 
-/* A text, and where each byte of it stands in the line that was written: without origins, at its index. */
+/* Text, and for each byte its offset in the original command line. Without origins the offset is the byte's index. */
 struct shell_text {
         const char *bytes;
         const unsigned *origins;
@@ -25,21 +25,22 @@ struct shell_text {
 /* A word without its quotes. */
 struct shell_word {
         struct shell_text text;
-        unsigned at; /* where it begins as it was written, its quotes included */
+        unsigned at; /* offset of the word in the original command line, quotes included */
 };
 
 /* A simple command without its assignments and redirections. */
 struct shell_command {
-        const struct shell_word *words; /* the first is what is called; at least one */
+        const struct shell_word *words; /* the first is the command's name; at least one */
         size_t count;
         unsigned depth;
 };
 typedef void command_visit(void *context, const struct shell_command *command);
 
 /*
- * Calls `visit` for each simple command, those in substitutions and here-documents included, an inner one before the
- * one that it is part of. `depth` is that of the command which has this line as an argument, 0 for the line itself.
- * What is too deep, too long or never closed is followed as far as it goes. Takes time in proportion to the length.
+ * Calls `visit` for each simple command, including those in substitutions and here-documents; an inner command comes
+ * before the one that contains it. `depth` is the depth of the command that has this line as an argument, or 0 for the
+ * original line. If the line is nested too deep, too long or has an unclosed construct, the commands up to there are
+ * visited. The time is linear in the length.
  */
 void command_line_walk(struct shell_text line, unsigned depth, command_visit *visit, void *context);
 

@@ -1,9 +1,9 @@
 /*
- * Words of a command line: quotes, escapes, and the expansions in which commands hide. See command_line.h.
+ * Words of a command line: quotes, escapes, and expansions, which may contain commands. See command_line.h.
  *
- * How it works: each piece of a word (a byte, a quoted text, an expansion) is taken where it stands, so that every
- * byte is looked at once; only the text between backticks, from which bash removes a layer of backslashes first, is
- * copied and walked as a line of its own. The result of an expansion is one SHELL_UNKNOWN in the word.
+ * How it works: each piece of a word (a byte, a quoted text, an expansion) is parsed in place, so that every byte is
+ * read once. The exception is the text between backticks: bash removes a layer of backslashes from it first, so it is
+ * copied and walked as a separate line. An expansion becomes one SHELL_UNKNOWN in the word.
  */
 #include "gate/command_parser.h"
 
@@ -14,7 +14,7 @@
 
 #include "base/memory.h"
 
-/* Which quotes begin a quoted text here. Between double quotes neither does. */
+/* Which quotes start a quoted text here. Between double quotes neither does. */
 struct quoting {
         bool single_quotes, double_quotes;
 };
@@ -51,7 +51,7 @@ static unsigned origin_of(const struct parser *p, size_t index)
         return p->text.origins ? p->text.origins[index] : (unsigned)index;
 }
 
-/* Adds a byte that stands at `index`. */
+/* Appends a byte whose index in the parser's text is `index`. */
 static void add(struct parser *p, struct words *w, char byte, size_t index)
 {
         if (!w)
@@ -112,11 +112,11 @@ size_t words_assignment(const struct words *w)
                 n++;
         if (n == 0 || isdigit((unsigned char)s[0]) || n >= w->special)
                 return 0;
-        if (n < length && s[n] == '[') { /* whatever it counts by */
+        if (n < length && s[n] == '[') { /* the subscript may contain anything, quotes included */
                 const char *closing = memchr(s + n, ']', length - n);
                 n = closing ? (size_t)(closing - s) + 1 : length;
         } else if (w->special <= n + (n < length && s[n] == '+')) {
-                return 0; /* a quoted = assigns nothing */
+                return 0; /* a quoted = does not assign */
         }
         n += n < length && s[n] == '+';
         return n < length && s[n] == '=' ? n + 1 : 0;
@@ -144,12 +144,12 @@ static void take_double_quotes(struct parser *p, struct words *w)
         parser_leave(p);
 }
 
-/* A number of at most `most` digits to this base. */
-static unsigned long take_digits(struct parser *p, unsigned base, size_t most)
+/* A number in this base, of at most `digits_max` digits. */
+static unsigned long take_digits(struct parser *p, unsigned base, size_t digits_max)
 {
         static const char digits[] = "0123456789abcdef";
         unsigned long value = 0;
-        for (size_t n = 0; n < most && p->at < p->text.length; n++, p->at++) {
+        for (size_t n = 0; n < digits_max && p->at < p->text.length; n++, p->at++) {
                 int c = tolower((unsigned char)p->text.bytes[p->at]);
                 const char *digit = c ? memchr(digits, c, base) : NULL;
                 if (!digit)
@@ -159,7 +159,7 @@ static unsigned long take_digits(struct parser *p, unsigned base, size_t most)
         return value;
 }
 
-/* What stands behind a backslash between $' and '. A character beyond ASCII is left open. */
+/* The character after a backslash between $' and '. A character beyond ASCII is returned as unknown. */
 static char take_ansi_escape(struct parser *p)
 {
         static const char letters[] = "abeEfnrtv", meanings[] = "\a\b\033\033\f\n\r\t\v";
@@ -213,7 +213,7 @@ static void take_escape(struct parser *p, struct words *w, struct quoting q)
 
 /* ---- expansions ---- */
 
-/* The commands between backticks, without the layer of backslashes that is theirs. */
+/* Walks the commands between backticks, after removing the layer of backslashes that the backticks require. */
 static void take_backticks(struct parser *p, struct words *w, struct quoting q)
 {
         CLEANUP(words_done) struct words inner = { 0 };
@@ -257,7 +257,7 @@ bool parser_at_arithmetic(struct parser *p)
 {
         char quote = 0;
         size_t open = 1;
-        for (size_t i = p->at; i < p->text.length && p->skims; i++, p->skims--) {
+        for (size_t i = p->at; i < p->text.length && p->lookahead_left; i++, p->lookahead_left--) {
                 char c = p->text.bytes[i];
                 if (c == '\\' && quote != '\'')
                         i++;
@@ -273,18 +273,18 @@ bool parser_at_arithmetic(struct parser *p)
         return false;
 }
 
-/* Behind ${. Where text is cut off or replaced, single quotes quote between double quotes too. */
+/* After ${. With an operator that removes or replaces text, single quotes quote even between double quotes. */
 static void take_parameter(struct parser *p, struct quoting q)
 {
         p->at += parser_current(p) == '!' || parser_current(p) == '#';
         while (isalnum(parser_current(p)) || parser_current(p) == '_')
                 p->at++;
         int operator = parser_current(p);
-        bool cuts = operator > 0 && strchr("#%/^,", operator);
-        take_enclosed(p, 0, '}', 1, (struct quoting){ q.single_quotes || cuts, true });
+        bool edits_text = operator > 0 && strchr("#%/^,", operator);
+        take_enclosed(p, 0, '}', 1, (struct quoting){ q.single_quotes || edits_text, true });
 }
 
-/* Behind $(, which may open arithmetic. */
+/* After $(, which may begin arithmetic. */
 static void take_parentheses(struct parser *p)
 {
         if (parser_current(p) == '(') {
@@ -331,7 +331,7 @@ static void take_dollar(struct parser *p, struct words *w, struct quoting q)
         add_unknown(p, w, from);
 }
 
-/* One byte, or all that a quote or an expansion encloses. */
+/* Takes one byte, a quoted text or an expansion. */
 static void take_piece(struct parser *p, struct words *w, struct quoting q)
 {
         int c = parser_current(p);
@@ -366,7 +366,7 @@ void parser_take_here_text(struct parser *p, size_t end)
 
 /* ---- whole words ---- */
 
-/* Behind NAME=( : words of an array, none of them a command. */
+/* After NAME=( : the words of an array, which are not commands. */
 static void take_array(struct parser *p)
 {
         if (parser_enter(p))

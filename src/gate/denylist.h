@@ -1,10 +1,10 @@
 /*
- * The command denylist: is one of the denied commands called in this command line? It counts where bash looks for a
- * command and nowhere else: `echo "use sudo now"` calls none, `/usr/bin/sudo`, `env A=1 sudo` and `bash -c 'sudo …'`
- * do.
+ * The command denylist: finds calls of denied commands in a command line. A name counts only where bash expects a
+ * command: `echo "use sudo now"` does not call sudo; `/usr/bin/sudo`, `env A=1 sudo` and `bash -c 'sudo …'` do.
  *
- * It helps against accidents and is no boundary: a command whose name only bash can know (a variable, a pattern, a
- * script, what is piped into a shell) passes, and meets the box. A function of a denied name counts as the command.
+ * This protects against accidents and is not a security boundary: a command whose name is known only when bash runs
+ * (from a variable, a pattern, a script or a pipe into a shell) passes, and the box still confines it. Calling a shell
+ * function with a denied name counts as calling the command.
  */
 #ifndef RINGWALL_GATE_DENYLIST_H
 #define RINGWALL_GATE_DENYLIST_H
@@ -15,17 +15,17 @@
 #include "base/text.h"
 #include "policy/plan.h"
 
-struct denied {
-        char token[256];                 /* the word without its quotes, cut if it is long */
-        const struct plan_command *rule; /* what denies it */
-        size_t offset;                   /* of the word as it was written */
-        unsigned line, column;           /* of the same, from 1; columns in characters */
+struct denied_call {
+        char token[256];                 /* the word without its quotes, truncated if it is longer */
+        const struct plan_command *rule; /* the rule that denies it */
+        size_t offset;                   /* of the word in the command line, quotes included */
+        unsigned line, column;           /* the same place, counted from 1; columns in characters */
 };
 
 /* Finds the first call of a denied command. False, and *ret untouched, when there is none. */
-bool denylist_find(const char *command, const struct plan_command *denied, size_t count, struct denied *ret);
+bool denylist_find(const char *command, const struct plan_command *denied, size_t count, struct denied_call *ret);
 
-/* The refusal, for the agent: what was found where, and what would allow it. */
-void denylist_explain(const struct denied *d, struct text *out);
+/* Writes the refusal for the agent: the command, its position, and the setting that would allow it. */
+void denylist_explain(const struct denied_call *d, struct text *out);
 
 #endif

@@ -12,7 +12,7 @@
 
 static bool refuse_command(const struct gate *g, const char *command, struct text *ret_why)
 {
-        struct denied found;
+        struct denied_call found;
         if (!denylist_find(command, g->plan->denied_commands, g->plan->denied_command_count, &found))
                 return false;
         denylist_explain(&found, ret_why);
@@ -46,7 +46,7 @@ bool gate_refuses(const struct gate *g, const char *tool, const json_t *argument
         return false;
 }
 
-/* --- before an answer --- */
+/* --- after a call --- */
 
 static bool scrub_string(const struct gate *g, json_t *string)
 {
@@ -56,23 +56,23 @@ static bool scrub_string(const struct gate *g, json_t *string)
                json_string_setn(string, text.data ? text.data : "", text.length) == 0;
 }
 
-/* The depth is that of results, which are ours. */
+/* The recursion is bounded: answers of the tools are parsed with JSON_DEPTH_MAX. */
 static bool scrub_value(const struct gate *g, json_t *value)
 {
         const char *type = json_string_value(json_object_get(value, "type")), *key;
-        bool picture = type && strcmp(type, "image") == 0;
+        bool is_image = type && strcmp(type, "image") == 0;
         json_t *part;
         size_t i;
-        bool good = !json_is_string(value) || scrub_string(g, value);
-        json_object_foreach (value, key, part)
-                good = good && ((picture && strcmp(key, "data") == 0) || strcmp(key, "type") == 0 || scrub_value(g, part));
+        bool ok = !json_is_string(value) || scrub_string(g, value);
+        json_object_foreach(value, key, part) ok =
+                ok && ((is_image && strcmp(key, "data") == 0) || strcmp(key, "type") == 0 || scrub_value(g, part));
         json_array_foreach (value, i, part)
-                good = good && scrub_value(g, part);
-        return good;
+                ok = ok && scrub_value(g, part);
+        return ok;
 }
 
 json_t *gate_scrub(const struct gate *g, json_t *value, bool *ret_failed)
 {
         *ret_failed = !scrub_value(g, value);
-        return scrubber_tell(g->scrubber);
+        return scrubber_take_counts(g->scrubber);
 }

@@ -1,6 +1,6 @@
 /*
- * The gate: what is decided before a tool runs, and what is taken out of what it answers. It helps against accidents; the
- * boundary is the kernel's.
+ * The gate: checks a tool call before it runs, and removes secrets from its result. This protects against accidents;
+ * the security boundary is the box, which the kernel enforces.
  */
 #ifndef RINGWALL_GATE_GATE_H
 #define RINGWALL_GATE_GATE_H
@@ -19,13 +19,13 @@ struct gate {
         struct scrubber *scrubber;
 };
 
-/* Whether a call must not be made; then the text says why, and what would allow it. */
+/* True if the call must not run; then `ret_why` says why, and which setting would allow it if there is one. */
 bool gate_refuses(const struct gate *g, const char *tool, const json_t *arguments, struct text *ret_why);
 
 /*
- * Takes secrets out of every text in a result, or in what is told of its progress; pictures are left as they are. Returns
- * what was taken out, as an object of counts by shape, or NULL for nothing. When it fails, *ret_failed is set, and the value
- * must not be shown.
+ * Removes secrets from every string of a result or a progress message; image data is not scanned. Returns how many
+ * secrets of each shape were removed, as a JSON object, or NULL if there were none. On failure *ret_failed is true, and
+ * the caller must not show the value.
  */
 json_t *gate_scrub(const struct gate *g, json_t *value, bool *ret_failed);
 

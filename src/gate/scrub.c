@@ -1,19 +1,19 @@
 /*
  * Scrubbing; see scrub.h.
  *
- * Theory of operation. A text is taken in windows, and which they are depends on the text alone, not on the pieces
- * that it comes in; that is why the result does not either. Several whole lines make up a window. They could be
- * scanned one by one with the same result, since nothing that is found goes over the end of a line, but that would be
- * slower. A line longer than WINDOW is taken in windows that overlap: each decides about what begins in its first
- * part, up to its limit, and no expression of the table can match more than the overlap behind it. The next window
- * begins one byte before that limit, so that it sees what stands in front of what it decides about.
+ * Theory of operation. A text is scanned in windows, and the result must not depend on how the text was split into
+ * pieces. A window usually is several whole lines: no match crosses the end of a line, so it does not matter how lines
+ * are grouped. A line longer than WINDOW is scanned in overlapping windows, whose positions depend on that line alone.
+ * Each decides about the secrets that begin before its limit, and no expression of the table can match more than the
+ * overlap after the limit. The next window begins one byte before that limit, because checks look at the byte before a
+ * secret.
  *
- * What goes beyond a window is carried to the next one: a secret that goes on in its alphabet, a block that has not
- * ended. Then the rest is left out, without being held. All that is ever held is one window and the start of a block
- * that cannot be told yet.
+ * State is carried from one window to the next: a secret that continues in its alphabet, a block that has not ended.
+ * Their remainder is dropped as it arrives and is not buffered. The buffer holds at most one window and the start of a
+ * block that cannot be decided yet.
  *
- * What others control: the text. Time is linear in it, and memory does not depend on it (checks look at the first
- * bytes of a secret only, and what follows a beginning is gone through once, however many beginnings there are).
+ * An attacker controls the text. Time is linear in its length and the buffer is bounded: checks look only at the first
+ * bytes of a secret, and the characters that continue it are scanned once, however many matches begin before them.
  */
 #include "gate/scrub.h"
 
@@ -26,21 +26,21 @@
 
 enum {
         WINDOW = 64 << 10,
-        OVERLAP = SHAPE_WIDTH_MOST,
-        HOLD = WINDOW + 2 * BLOCK_DECIDES, /* so that a block in a full window can be told */
+        OVERLAP = SHAPE_WIDTH_MAX,
+        HELD_MAX = WINDOW + 2 * BLOCK_DECISION_MAX, /* enough to decide about a block that opens in a full window */
 };
 
 struct window {
-        const char *text;  /* what is at hand, */
-        size_t available;  /* all of it; */
-        size_t length;     /* what the window has of it, */
-        size_t limit;      /* and what it decides about */
-        bool last;         /* nothing comes behind what is at hand */
+        const char *text;
+        size_t available;  /* bytes of the text that have arrived */
+        size_t length;     /* bytes in the window */
+        size_t limit;      /* the window decides about secrets that begin before this */
+        bool last;         /* the text ends after the available bytes */
 };
 
 /* --- blocks --- */
 
-/* Is there a key behind a marker that ends at `at`? 1, 0, or -EAGAIN: more of the text is needed. */
+/* Does a key follow the marker that ends at `at`? 1, 0, or -EAGAIN: more of the text is needed. */
 static int is_key(const struct window *w, size_t at)
 {
         struct block b;
@@ -54,7 +54,7 @@ static int is_key(const struct window *w, size_t at)
         return b.state != BLOCK_NONE;
 }
 
-/* Follows the block as far as the window decides. */
+/* Parses the open block up to the window's limit. */
 static void follow_block(struct scrub_stream *s, const struct window *w)
 {
         while (s->in_block && s->block_at < w->limit) {
@@ -62,40 +62,40 @@ static void follow_block(struct scrub_stream *s, const struct window *w)
                 s->in_block = state == BLOCK_OPEN || state == BLOCK_KEY;
                 s->block_at += state != BLOCK_OVER;
         }
-        if (s->block_at > s->until)
-                s->until = s->block_at;
+        if (s->block_at > s->secret_end)
+                s->secret_end = s->block_at;
 }
 
 /* --- windows --- */
 
-/* What was open at the end of the last window. */
-static void carry_on(struct scrub_stream *s, const struct window *w)
+/* Continues the secret or block that was open at the end of the previous window. */
+static void continue_open(struct scrub_stream *s, const struct window *w)
 {
         if (s->alphabet != ALPHABET_NONE)
-                while (s->until < w->length && alphabet_has(s->alphabet, w->text[s->until]))
-                        s->until++;
-        if (s->until < w->length)
+                while (s->secret_end < w->length && alphabet_has(s->alphabet, w->text[s->secret_end]))
+                        s->secret_end++;
+        if (s->secret_end < w->length)
                 s->alphabet = ALPHABET_NONE;
         follow_block(s, w);
 }
 
-static void report(struct scrub_stream *s, unsigned shape, struct text *out)
+static void write_replacement(struct scrub_stream *s, unsigned shape, struct text *out)
 {
         text_format(out, "[REDACTED:%s]", scrubber_name(s->scrubber, shape));
-        scrubber_counted(s->scrubber, shape);
+        scrubber_add_count(s->scrubber, shape);
 }
 
-/* Takes a secret out. `done` is up to where the text was given out or left out. */
-static void take_out(struct scrub_stream *s, const struct window *w, const struct hit *hit, size_t *done,
-                     struct text *out)
+/* Replaces a secret. The text before `*done` has been output or dropped. */
+static void redact(struct scrub_stream *s, const struct window *w, const struct hit *hit, size_t *done,
+                   struct text *out)
 {
         size_t from = hit->from > *done ? hit->from : *done;
-        if (hit->from >= s->until) {
+        if (hit->from >= s->secret_end) {
                 text_add_bytes(out, w->text + *done, from - *done);
-                report(s, hit->shape, out);
+                write_replacement(s, hit->shape, out);
         }
-        if (hit->to > s->until) {
-                s->until = hit->to;
+        if (hit->to > s->secret_end) {
+                s->secret_end = hit->to;
                 s->alphabet = hit->to == w->length ? hit->alphabet : ALPHABET_NONE;
         }
         const struct shape *shape = scrubber_shape(hit->shape);
@@ -105,11 +105,11 @@ static void take_out(struct scrub_stream *s, const struct window *w, const struc
                 s->block_at = hit->to;
                 follow_block(s, w);
         }
-        *done = s->until > *done ? s->until : *done;
+        *done = s->secret_end > *done ? s->secret_end : *done;
 }
 
-/* Drops markers with no key behind them, and what the next window decides about. -EAGAIN: see is_key(). */
-static int tell_blocks(const struct scrub_stream *s, const struct window *w, size_t *ret_undecided)
+/* Drops markers that no key follows, and hits that the next window decides about. -EAGAIN: see is_key(). */
+static int filter_hits(const struct scrub_stream *s, const struct window *w, size_t *ret_undecided)
 {
         struct hit *hits = s->scrubber->hits;
         size_t kept = 0;
@@ -131,35 +131,35 @@ static int tell_blocks(const struct scrub_stream *s, const struct window *w, siz
         return 0;
 }
 
-/* Gives out what the window decides about. */
-static void give_out(struct scrub_stream *s, const struct window *w, struct text *out)
+/* Outputs the window up to its limit, with the secrets replaced. */
+static void output_window(struct scrub_stream *s, const struct window *w, struct text *out)
 {
         const struct hit *hits = s->scrubber->hits;
-        carry_on(s, w);
-        size_t done = s->until > s->known ? s->until : s->known;
+        continue_open(s, w);
+        size_t done = s->secret_end > s->context ? s->secret_end : s->context;
         for (size_t i = 0; i < s->scrubber->hit_count; i++) {
                 const struct shape *shape = scrubber_shape(hits[i].shape);
                 if (shape && shape->end == SHAPE_BLOCK && hits[i].from < s->block_at)
-                        continue; /* a marker in the block before */
-                take_out(s, w, &hits[i], &done, out);
+                        continue; /* a marker inside the previous block */
+                redact(s, w, &hits[i], &done, out);
         }
         if (done < w->limit)
                 text_add_bytes(out, w->text + done, w->limit - done);
 }
 
-/* What is left of the window is now the beginning of the text at hand. */
-static void move_on(struct scrub_stream *s, size_t bytes)
+/* The first `bytes` of the text are done with: adjusts the positions to the new start. */
+static void shift_positions(struct scrub_stream *s, size_t bytes)
 {
-        s->until = s->until > bytes ? s->until - bytes : 0;
+        s->secret_end = s->secret_end > bytes ? s->secret_end - bytes : 0;
         s->block_at = s->block_at > bytes ? s->block_at - bytes : 0;
 }
 
-/* The next window, if there is enough for one. */
+/* Sets the next window. False if too little of the text has arrived. */
 static bool next_window(struct window *w)
 {
-        size_t most = w->available < WINDOW ? w->available : WINDOW;
-        const char *newline = most ? memrchr(w->text, '\n', most) : NULL;
-        w->length = w->limit = newline ? (size_t)(newline - w->text) + 1 : most;
+        size_t longest = w->available < WINDOW ? w->available : WINDOW;
+        const char *newline = longest ? memrchr(w->text, '\n', longest) : NULL;
+        w->length = w->limit = newline ? (size_t)(newline - w->text) + 1 : longest;
         if (newline)
                 return true;
         if (w->available >= WINDOW)
@@ -167,32 +167,32 @@ static bool next_window(struct window *w)
         return w->available >= WINDOW || (w->last && w->available);
 }
 
-/* Scans a window, or as many of its lines as can be decided about. Returns how many bytes are done with, or -errno. */
-static ssize_t take_window(struct scrub_stream *s, struct window *w, struct text *out)
+/* Scrubs a window, or as many of its lines as can be decided. Returns how many bytes are done with, or -errno. */
+static ssize_t scrub_window(struct scrub_stream *s, struct window *w, struct text *out)
 {
         size_t undecided = 0;
         int r = scrubber_scan(s->scrubber, w->text, w->length);
         if (r == 0)
-                r = tell_blocks(s, w, &undecided);
+                r = filter_hits(s, w, &undecided);
         if (r == -EAGAIN) {
                 const char *newline = undecided ? memrchr(w->text, '\n', undecided) : NULL;
                 if (!newline)
                         return 0;
                 w->length = w->limit = (size_t)(newline - w->text) + 1;
-                return take_window(s, w, out);
+                return scrub_window(s, w, out);
         }
         if (r < 0)
                 return r;
-        give_out(s, w, out);
-        bool inside = w->limit < w->length;
-        size_t bytes = inside ? w->limit - 1 : w->limit;
-        s->known = inside;
-        move_on(s, bytes);
+        output_window(s, w, out);
+        bool in_line = w->limit < w->length;
+        size_t bytes = in_line ? w->limit - 1 : w->limit;
+        s->context = in_line;
+        shift_positions(s, bytes);
         return (ssize_t)bytes;
 }
 
-/* All windows of the text at hand. Returns how many bytes of it are done with, or -errno. */
-static ssize_t take_windows(struct scrub_stream *s, const char *text, size_t length, bool last, struct text *out)
+/* Scrubs as many windows as have arrived. Returns how many bytes are done with, or -errno. */
+static ssize_t scrub_windows(struct scrub_stream *s, const char *text, size_t length, bool last, struct text *out)
 {
         size_t done = 0;
         struct window w = { .last = last };
@@ -201,7 +201,7 @@ static ssize_t take_windows(struct scrub_stream *s, const char *text, size_t len
                 w.available = length - done;
                 if (!next_window(&w))
                         break;
-                ssize_t bytes = take_window(s, &w, out);
+                ssize_t bytes = scrub_window(s, &w, out);
                 if (bytes < 0)
                         return bytes;
                 if (bytes == 0)
@@ -220,27 +220,27 @@ void scrub_stream_init(struct scrub_stream *s, struct scrubber *scrubber)
 
 void scrub_stream_done(struct scrub_stream *s)
 {
-        free(s->hold);
+        free(s->held);
         *s = (struct scrub_stream){ 0 };
 }
 
-static int take_held(struct scrub_stream *s, bool last, struct text *out)
+static int scrub_held(struct scrub_stream *s, bool last, struct text *out)
 {
-        ssize_t done = s->length ? take_windows(s, s->hold, s->length, last, out) : 0;
+        ssize_t done = s->length ? scrub_windows(s, s->held, s->length, last, out) : 0;
         if (done <= 0)
                 return (int)done;
         s->length -= (size_t)done;
-        memmove(s->hold, s->hold + done, s->length);
+        memmove(s->held, s->held + done, s->length);
         return 0;
 }
 
-/* Adds to what is held as much as fits; returns how much that was. */
-static ssize_t hold_more(struct scrub_stream *s, const char *bytes, size_t length)
+/* Appends as many bytes as fit to the buffer; returns how many. */
+static ssize_t buffer_more(struct scrub_stream *s, const char *bytes, size_t length)
 {
-        if (!s->hold && !(s->hold = malloc(HOLD)))
+        if (!s->held && !(s->held = malloc(HELD_MAX)))
                 return -ENOMEM;
-        size_t fits = HOLD - s->length < length ? HOLD - s->length : length;
-        memcpy(s->hold + s->length, bytes, fits);
+        size_t fits = HELD_MAX - s->length < length ? HELD_MAX - s->length : length;
+        memcpy(s->held + s->length, bytes, fits);
         s->length += fits;
         return (ssize_t)fits;
 }
@@ -248,18 +248,18 @@ static ssize_t hold_more(struct scrub_stream *s, const char *bytes, size_t lengt
 int scrub_stream_feed(struct scrub_stream *s, const char *bytes, size_t length, struct text *out)
 {
         while (length) {
-                /* With nothing held, what can be decided about at once is not copied first. */
-                ssize_t taken = s->length ? 0 : take_windows(s, bytes, length, false, out);
+                /* With an empty buffer, windows that are complete are scrubbed in place, without a copy. */
+                ssize_t taken = s->length ? 0 : scrub_windows(s, bytes, length, false, out);
                 if (taken < 0)
                         return (int)taken;
                 bytes += taken;
                 length -= (size_t)taken;
-                taken = length ? hold_more(s, bytes, length) : 0;
+                taken = length ? buffer_more(s, bytes, length) : 0;
                 if (taken < 0)
                         return (int)taken;
                 int r = 0;
                 if (s->length >= WINDOW || memchr(bytes, '\n', (size_t)taken))
-                        r = take_held(s, false, out);
+                        r = scrub_held(s, false, out);
                 if (r < 0)
                         return r;
                 bytes += taken;
@@ -268,29 +268,29 @@ int scrub_stream_feed(struct scrub_stream *s, const char *bytes, size_t length, 
         return out->failed ? -ENOMEM : 0;
 }
 
-static void forget(struct scrub_stream *s)
+static void reset(struct scrub_stream *s)
 {
-        *s = (struct scrub_stream){ .scrubber = s->scrubber, .hold = s->hold };
+        *s = (struct scrub_stream){ .scrubber = s->scrubber, .held = s->held };
 }
 
 int scrub_stream_finish(struct scrub_stream *s, struct text *out)
 {
-        int r = take_held(s, true, out);
-        forget(s);
+        int r = scrub_held(s, true, out);
+        reset(s);
         return r < 0 ? r : out->failed ? -ENOMEM : 0;
 }
 
 /* --- whole texts --- */
 
 /*
- * What was made of the first `done` bytes goes back to where they were, as far as it fits. Most secrets are longer
- * than what stands for them, so hardly anything is ever left over.
+ * Moves the output for the first `done` bytes of the text back into their place, as far as it fits. Most secrets are
+ * longer than their replacement, so hardly anything remains in `out`.
  */
-static void put_back(struct text *t, size_t *written, size_t done, struct text *out)
+static void copy_back(struct text *t, size_t *written, size_t done, struct text *out)
 {
         size_t fits = done - *written < out->length ? done - *written : out->length;
         if (out->length - fits > WINDOW)
-                return; /* it only gets more: it waits for the end */
+                return; /* the output is longer than the input: scrub_text() appends it at the end */
         memcpy(t->data + *written, out->data, fits);
         *written += fits;
         out->length -= fits;
@@ -310,14 +310,14 @@ int scrub_text(struct scrubber *scrubber, struct text *t)
                 w.available = t->length - done;
                 if (!next_window(&w))
                         break;
-                ssize_t bytes = take_window(&s, &w, &out);
+                ssize_t bytes = scrub_window(&s, &w, &out);
                 if (bytes < 0 || out.failed) {
                         r = bytes < 0 ? (int)bytes : -ENOMEM;
                         break;
                 }
                 done += (size_t)bytes;
                 if (out.length)
-                        put_back(t, &written, done, &out);
+                        copy_back(t, &written, done, &out);
         }
         if (r == 0) {
                 t->length = written;

@@ -1,12 +1,13 @@
 /*
- * Takes secrets out of text: whatever has one of the shapes of shapes.h, or one that a policy added, is replaced by
- * [REDACTED:name]. It helps against accidents and is no boundary: a secret that is reversed, split by spaces or
- * encoded in a way that no shape has goes through.
+ * Removes secrets from text: every match of a shape, from the table of shapes.h or from the policy, is replaced by
+ * [REDACTED:name]. This protects against accidents and is not a security boundary: a secret that is reversed, split by
+ * spaces or encoded in a way that no shape covers passes.
  *
- * A secret is looked for within a line; only keys in blocks go over several. Two that overlap are one, with the name
- * of the one that begins first, of these the longest, of these the first in the table; so no part of either is left.
+ * Secrets are searched within a line; only keys in blocks span several lines. Secrets that overlap are replaced as one,
+ * so no part of either is left. The name is that of the secret that begins first; of several, the longest; of several,
+ * the first in the table.
  *
- * One thread at a time. A function that fails returns -errno, and then the text that it was given must not be shown.
+ * Not thread-safe. A function that fails returns -errno; then the caller must not show the text that it passed in.
  */
 #ifndef RINGWALL_GATE_SCRUB_H
 #define RINGWALL_GATE_SCRUB_H
@@ -25,14 +26,13 @@ struct scrubber;
 
 /* A shape that a policy adds. */
 struct scrub_extra {
-        const char *name;       /* small letters, digits, dashes */
-        const char *expression; /* as in shapes.h; all that it matches is secret */
+        const char *name;       /* lower-case letters, digits, dashes */
+        const char *expression; /* as in shapes.h; the whole match is secret */
 };
 
 /*
- * A scrubber for the shapes of the table and these. With extras it runs ringwall-shapes, which takes a tenth of a
- * second; without, it takes a fraction of a millisecond. The error names the shape, and says what is wrong with its
- * expression.
+ * Makes a scrubber for the shapes of the table and the extras. With extras it runs ringwall-shapes, which takes a tenth
+ * of a second; without, it takes a fraction of a millisecond. The error names the shape and what is wrong with it.
  */
 int scrubber_new(const struct scrub_extra *extras, size_t count, struct scrubber **ret, struct error *e);
 void scrubber_free(struct scrubber *s);
@@ -42,38 +42,39 @@ static inline void scrubber_free_pointer(struct scrubber **s)
 }
 #define CLEANUP_SCRUBBER CLEANUP(scrubber_free_pointer)
 
-/* How many secrets of each name were taken out so far. A name that shapes share is counted with the first of them. */
+/* How many secrets were removed so far, by shape. Shapes that share a name are counted under the first of them. */
 size_t scrubber_shapes(const struct scrubber *s);
 const char *scrubber_name(const struct scrubber *s, size_t shape);
+/* For tests. */
 uint64_t scrubber_count(const struct scrubber *s, size_t shape);
 
-/* What was taken out since the last time that this was asked: an object of counts by name. NULL for nothing. */
-json_t *scrubber_tell(struct scrubber *s);
+/* Counts by name of the secrets removed since the previous call, as a JSON object. NULL if there were none. */
+json_t *scrubber_take_counts(struct scrubber *s);
 
-/* The whole text, in place. When it fails the text is empty. */
+/* Scrubs a whole text in place. On failure the text is empty. */
 int scrub_text(struct scrubber *s, struct text *t);
 
 /*
- * A text that comes in pieces. What comes out, all pieces together, is what scrub_text() makes of it, however it was
- * cut. A line comes out when it has ended, and of a line longer than 64 KiB what can no longer change; a stream holds
- * no more than that.
+ * Scrubs a text that arrives in pieces. The concatenated output equals that of scrub_text(), wherever the pieces were
+ * split. A line is output when its end has arrived. Of a line longer than 64 KiB, the part that can no longer change is
+ * output earlier, so the buffer stays bounded.
  */
 struct scrub_stream {
         struct scrubber *scrubber;
-        char *hold; /* what has not been given out yet */
+        char *held; /* input that has not been output yet */
         size_t length;
-        size_t known;            /* bytes of it that were given out: they are what stands in front of the rest */
-        size_t until;            /* up to here it is part of a secret that was already reported, */
-        enum alphabet alphabet;  /* and further, as long as there is more of this alphabet, */
-        bool in_block;           /* or while the block lasts, */
-        size_t block_at;         /* which has been followed up to here */
+        size_t context;         /* bytes at its start that were output already; a check may need the byte before */
+        size_t secret_end;      /* up to here the input is part of a secret that was already replaced; */
+        enum alphabet alphabet; /* the secret continues as long as characters of this alphabet follow, */
+        bool in_block;          /* or until the block ends, */
+        size_t block_at;        /* which has been parsed up to here */
         struct block block;
 };
 
 void scrub_stream_init(struct scrub_stream *s, struct scrubber *scrubber);
-/* Adds what can be given out to `out`. */
+/* Takes a piece, and appends to `out` what is final. */
 int scrub_stream_feed(struct scrub_stream *s, const char *bytes, size_t length, struct text *out);
-/* The rest; another text can follow. */
+/* Ends the text, and appends the rest to `out`. The stream can then be fed another text. */
 int scrub_stream_finish(struct scrub_stream *s, struct text *out);
 void scrub_stream_done(struct scrub_stream *s);
 #define CLEANUP_SCRUB_STREAM CLEANUP(scrub_stream_done)

@@ -1,11 +1,12 @@
 /*
  * The scrubber's database; see scrubber.h.
  *
- * The table's expressions were compiled with ringwall, for any processor that vectorscan runs on, and lie in the
- * program as they are; loading them is a copy and a checksum. Only the part of vectorscan that scans is linked: the
- * compiler is ringwall-shapes' (docs/decisions/scrubbing.md).
+ * The table's expressions were compiled when ringwall was built, for any processor that vectorscan supports, and are
+ * linked in as data; loading them is a copy and a checksum. Only the part of vectorscan that scans is linked here; its
+ * compiler is linked into ringwall-shapes (docs/decisions/scrubbing.md).
  *
- * What others control: the text, and a policy's expressions. A scan is linear in the text, whatever it is.
+ * An attacker controls the text; the policy's author controls the added expressions. The time of a scan is linear in
+ * the length of the text.
  */
 #include "gate/scrubber.h"
 
@@ -21,12 +22,10 @@
 #include "base/helper.h"
 #include "gate/shapes_database.h"
 
-static const char stage[] = "scrub";
-
 /* --- the database --- */
 
-/* vectorscan's own answer is too kind to processors of before 2008: it ends with SIGILL on them. */
-static bool is_able(void)
+/* hs_valid_platform() alone is not enough: it accepts x86 processors without SSE 4.2, where a scan raises SIGILL. */
+static bool processor_is_supported(void)
 {
 #ifdef __x86_64__
         if (!__builtin_cpu_supports("sse4.2"))
@@ -35,42 +34,43 @@ static bool is_able(void)
         return hs_valid_platform() == HS_SUCCESS;
 }
 
-static int load(struct scrubber *s, const char *bytes, size_t length, struct error *e)
+static int load_database(struct scrubber *s, const char *bytes, size_t length, struct error *e)
 {
-        if (!is_able())
-                return error_set(e, ENOTSUP, stage,
-                                 "this processor cannot look for secrets: on x86, vectorscan needs SSE 4.2");
+        if (!processor_is_supported())
+                return error_set(e, ENOTSUP,
+                                 "cannot search for secrets on this processor: on x86, vectorscan needs SSE 4.2");
         hs_error_t r = hs_deserialize_database(bytes, length, &s->database);
         if (r == HS_SUCCESS)
                 r = hs_alloc_scratch(s->database, &s->scratch);
         if (r == HS_NOMEM)
-                return error_errno(e, ENOMEM, stage, "cannot load the shapes of secrets");
+                return error_errno(e, ENOMEM, "cannot load the shapes of secrets");
         if (r != HS_SUCCESS)
-                return error_set(e, EINVAL, stage,
-                                 "the shapes of secrets are not for the installed vectorscan, %s; build ringwall again",
-                                 hs_version());
+                return error_set(e, EINVAL,
+                                 "the shapes of secrets were compiled for another version of vectorscan than the "
+                                 "installed one, %s; rebuild ringwall", hs_version());
         return 0;
 }
 
-static bool is_name(const char *name)
+static bool is_valid_name(const char *name)
 {
         static const char allowed[] = "abcdefghijklmnopqrstuvwxyz0123456789-";
         size_t length = strlen(name);
-        return length > 0 && length <= SHAPE_NAME_MOST && strspn(name, allowed) == length;
+        return length > 0 && length <= SHAPE_NAME_MAX && strspn(name, allowed) == length;
 }
 
 static int check_extras(const struct scrub_extra *extras, size_t count, struct error *e)
 {
-        if (count > SHAPES_EXTRA_MOST)
-                return error_set(e, E2BIG, stage, "%zu shapes were added; there can be %d", count, SHAPES_EXTRA_MOST);
+        if (count > SHAPES_EXTRA_MAX)
+                return error_set(e, E2BIG, "the policy adds %zu shapes; at most %d are allowed", count,
+                                 SHAPES_EXTRA_MAX);
         for (size_t i = 0; i < count; i++) {
-                if (!is_name(extras[i].name))
-                        return error_set(e, EINVAL, stage,
-                                         "shape '%.60s': a name has up to %d small letters, digits and dashes",
-                                         extras[i].name, SHAPE_NAME_MOST);
-                if (strlen(extras[i].expression) > SHAPE_EXPRESSION_MOST)
-                        return error_set(e, E2BIG, stage, "shape '%s': its expression is longer than %d bytes",
-                                         extras[i].name, SHAPE_EXPRESSION_MOST);
+                if (!is_valid_name(extras[i].name))
+                        return error_set(e, EINVAL,
+                                         "shape '%.60s': a name has 1 to %d lower-case letters, digits and dashes",
+                                         extras[i].name, SHAPE_NAME_MAX);
+                if (strlen(extras[i].expression) > SHAPE_EXPRESSION_MAX)
+                        return error_set(e, E2BIG, "shape '%s': its expression is longer than %d bytes",
+                                         extras[i].name, SHAPE_EXPRESSION_MAX);
         }
         return 0;
 }
@@ -78,47 +78,47 @@ static int check_extras(const struct scrub_extra *extras, size_t count, struct e
 static int remember_names(struct scrubber *s, const struct scrub_extra *extras, size_t count, struct error *e)
 {
         s->counts = calloc(shape_count + count, sizeof *s->counts);
-        s->told = calloc(shape_count + count, sizeof *s->told);
+        s->reported = calloc(shape_count + count, sizeof *s->reported);
         s->extras = calloc(count + 1, sizeof *s->extras);
-        if (!s->counts || !s->told || !s->extras)
-                return error_errno(e, ENOMEM, stage, "cannot add shapes");
+        if (!s->counts || !s->reported || !s->extras)
+                return error_errno(e, ENOMEM, "cannot add shapes");
         for (; s->extra_count < count; s->extra_count++)
                 if (!(s->extras[s->extra_count] = strdup(extras[s->extra_count].name)))
-                        return error_errno(e, ENOMEM, stage, "cannot add shapes");
+                        return error_errno(e, ENOMEM, "cannot add shapes");
         return 0;
 }
 
-/* Has the table and the extras compiled into a file without a name. */
-static int compile(const struct scrub_extra *extras, size_t count, int file, struct error *e)
+/* Runs ringwall-shapes to compile the table and the extras into the memfd. */
+static int compile_extras(const struct scrub_extra *extras, size_t count, int file, struct error *e)
 {
-        char path[64], told[sizeof e->text];
-        char *arguments[2 * SHAPES_EXTRA_MOST + 2] = { path };
+        char path[64], output[sizeof e->text];
+        char *arguments[2 * SHAPES_EXTRA_MAX + 2] = { path };
         (void)snprintf(path, sizeof path, "/proc/self/fd/%d", file);
         for (size_t i = 0; i < count; i++) {
                 arguments[1 + 2 * i] = (char *)(uintptr_t)extras[i].name;
                 arguments[2 + 2 * i] = (char *)(uintptr_t)extras[i].expression;
         }
-        int status = helper_run("ringwall-shapes", arguments, told, sizeof told, e);
+        int status = helper_run("ringwall-shapes", arguments, output, sizeof output, e);
         if (status < 0)
                 return status;
-        return status ? error_set(e, EINVAL, stage, "%s", *told ? told : "ringwall-shapes failed") : 0;
+        return status ? error_set(e, EINVAL, "%s", *output ? output : "ringwall-shapes failed") : 0;
 }
 
 static int load_extras(struct scrubber *s, const struct scrub_extra *extras, size_t count, struct error *e)
 {
-        /* Not close-on-exec: the helper writes to it. */
+        /* No MFD_CLOEXEC: the helper inherits it and writes to it. */
         CLEANUP_FD int file = memfd_create("ringwall-shapes", 0);
         CLEANUP_FREE char *bytes = NULL;
         size_t length = 0;
         char path[64];
         if (file < 0)
-                return error_errno(e, errno, stage, "cannot make a file in memory");
-        int r = compile(extras, count, file, e);
+                return error_errno(e, errno, "cannot make a file in memory");
+        int r = compile_extras(extras, count, file, e);
         if (r < 0)
                 return r;
         (void)snprintf(path, sizeof path, "/proc/self/fd/%d", file);
-        r = fd_read_file(path, SHAPES_DATABASE_MOST, &bytes, &length, e);
-        return r < 0 ? r : load(s, bytes, length, e);
+        r = fd_read_file(path, SHAPES_DATABASE_MAX, &bytes, &length, e);
+        return r < 0 ? r : load_database(s, bytes, length, e);
 }
 
 int scrubber_new(const struct scrub_extra *extras, size_t count, struct scrubber **ret, struct error *e)
@@ -128,11 +128,11 @@ int scrubber_new(const struct scrub_extra *extras, size_t count, struct scrubber
                 return r;
         struct scrubber *s = calloc(1, sizeof *s);
         if (!s)
-                return error_errno(e, ENOMEM, stage, "cannot make a scrubber");
+                return error_errno(e, ENOMEM, "cannot make a scrubber");
         r = remember_names(s, extras, count, e);
         if (r == 0)
                 r = count ? load_extras(s, extras, count, e)
-                          : load(s, (const char *)shapes_database, shapes_database_length, e);
+                          : load_database(s, (const char *)shapes_database, shapes_database_length, e);
         if (r < 0) {
                 scrubber_free(s);
                 return r;
@@ -151,7 +151,7 @@ void scrubber_free(struct scrubber *s)
                 free(s->extras[i]);
         free(s->extras);
         free(s->counts);
-        free(s->told);
+        free(s->reported);
         free(s->hits);
         free(s);
 }
@@ -173,26 +173,26 @@ uint64_t scrubber_count(const struct scrubber *s, size_t shape)
         return s->counts[shape];
 }
 
-void scrubber_counted(struct scrubber *s, unsigned shape)
+void scrubber_add_count(struct scrubber *s, unsigned shape)
 {
         size_t first = 0;
         while (strcmp(scrubber_name(s, first), scrubber_name(s, shape)) != 0)
                 first++;
         s->counts[first]++;
-        s->news = true;
+        s->has_unreported = true;
 }
 
-json_t *scrubber_tell(struct scrubber *s)
+json_t *scrubber_take_counts(struct scrubber *s)
 {
-        json_t *taken = s->news ? json_object() : NULL;
-        for (size_t i = 0; s->news && i < scrubber_shapes(s); i++) {
-                json_int_t new = (json_int_t)(s->counts[i] - s->told[i]);
-                s->told[i] = s->counts[i];
+        json_t *removed = s->has_unreported ? json_object() : NULL;
+        for (size_t i = 0; s->has_unreported && i < scrubber_shapes(s); i++) {
+                json_int_t new = (json_int_t)(s->counts[i] - s->reported[i]);
+                s->reported[i] = s->counts[i];
                 if (new)
-                        json_object_set_new(taken, scrubber_name(s, i), json_integer(new));
+                        json_object_set_new(removed, scrubber_name(s, i), json_integer(new));
         }
-        s->news = false;
-        return taken;
+        s->has_unreported = false;
+        return removed;
 }
 
 const struct shape *scrubber_shape(unsigned shape)
@@ -204,10 +204,10 @@ const struct shape *scrubber_shape(unsigned shape)
 
 struct scan {
         struct scrubber *scrubber;
-        size_t offset; /* of what is scanned, in the text */
+        size_t offset; /* of the scanned part within the text */
 };
 
-/* One match for each place where it can end, so most of them only go on with the last one. */
+/* vectorscan reports one match for each place where it can end, so most calls only extend the previous hit. */
 static int remember_hit(unsigned shape, unsigned long long from, unsigned long long to, unsigned flags, void *data)
 {
         const struct scan *scan = data;
@@ -240,12 +240,12 @@ static int scan_part(struct scrubber *s, const char *text, size_t from, size_t t
 }
 
 /*
- * A match that goes over the end of a line, which only an expression of a policy can have, is none. It may hide one
- * that begins later in its last line, so that line is scanned once more, alone.
+ * Drops matches that cross the end of a line; only a policy's expression can match so. Such a match may hide one that
+ * begins later, in its last line, so that line is scanned once more by itself.
  */
-static int split_lines(struct scrubber *s, const char *text, size_t length)
+static int drop_multiline_hits(struct scrubber *s, const char *text, size_t length)
 {
-        size_t scanned = 0; /* up to here, alone */
+        size_t scanned = 0; /* end of the last line that was scanned by itself */
         for (size_t i = 0, matched = s->hit_count; i < matched; i++) {
                 size_t from = s->hits[i].from, to = s->hits[i].to;
                 const char *newline = memrchr(text + from, '\n', to - from);
@@ -270,8 +270,8 @@ static bool is_block(const struct hit *h)
         return shape && shape->end == SHAPE_BLOCK;
 }
 
-/* By their beginnings; then blocks, whose end is not known yet; then the longest; then as in the table. */
-static int compare(const void *one, const void *other)
+/* The order of scrub.h; of hits at the same place, a block comes first, because its end is not known yet. */
+static int compare_hits(const void *one, const void *other)
 {
         const struct hit *a = one, *b = other;
         if (a->from != b->from)
@@ -289,21 +289,21 @@ int scrubber_scan(struct scrubber *s, const char *text, size_t length)
         s->failed = false;
         int r = scan_part(s, text, 0, length);
         if (r == 0 && s->extra_count)
-                r = split_lines(s, text, length);
+                r = drop_multiline_hits(s, text, length);
         if (r < 0)
                 return r;
         size_t kept = 0;
-        struct grown grown = { 0 };
+        struct run_cache runs = { 0 };
         for (size_t i = 0; i < s->hit_count; i++) {
                 struct hit h = s->hits[i];
                 struct span span = { text, length, h.from, h.to, ALPHABET_NONE };
-                if (h.from == h.to || !shape_settle(scrubber_shape(h.shape), &span, &grown))
+                if (h.from == h.to || !shape_find_secret(scrubber_shape(h.shape), &span, &runs))
                         continue;
                 size_t start = h.from < span.from ? h.from : span.from;
                 s->hits[kept++] = (struct hit){ span.from, span.to, start, h.shape, span.alphabet };
         }
         s->hit_count = kept;
         if (kept)
-                qsort(s->hits, kept, sizeof *s->hits, compare);
+                qsort(s->hits, kept, sizeof *s->hits, compare_hits);
         return 0;
 }

@@ -1,4 +1,4 @@
-/* A scrubber from within: the compiled database, and what a scan of it found. For scrub.c. */
+/* The inside of a scrubber, for scrub.c: the compiled database, and the hits of the last scan. */
 #ifndef RINGWALL_GATE_SCRUBBER_H
 #define RINGWALL_GATE_SCRUBBER_H
 
@@ -6,12 +6,12 @@
 
 #include "gate/scrub.h"
 
-/* What is secret. */
+/* One secret in the scanned text. */
 struct hit {
         size_t from, to;
-        size_t start; /* of what belongs to it: what an expression matched, such as a name in front of it */
+        size_t start; /* where the expression's match begins, such as at the name before a value; at most `from` */
         unsigned shape;
-        enum alphabet alphabet; /* to go on with, if it ended with the text */
+        enum alphabet alphabet; /* the secret continues in this alphabet, if it reaches the end of the text */
 };
 
 struct scrubber {
@@ -19,20 +19,22 @@ struct scrubber {
         hs_scratch_t *scratch;
         struct hit *hits; /* of the last scan */
         size_t hit_count, hit_size;
-        bool failed;      /* there was no memory for one */
-        char **extras;    /* the names of what was added */
+        bool failed;      /* a hit was lost for lack of memory */
+        char **extras;    /* the names of the policy's shapes */
         size_t extra_count;
-        uint64_t *counts, *told; /* of secrets, by shape; what scrubber_tell() said of them */
-        bool news;               /* for it */
+        uint64_t *counts,
+                *reported; /* removed secrets by shape; how many of them scrubber_take_counts() has returned */
+        bool has_unreported;         /* the two differ */
 };
 
-/* Is it the table's? NULL: it was added. */
+/* The row of the table; NULL for a shape that a policy added. */
 const struct shape *scrubber_shape(unsigned shape);
-void scrubber_counted(struct scrubber *s, unsigned shape);
+/* Counts one removed secret. */
+void scrubber_add_count(struct scrubber *s, unsigned shape);
 
 /*
- * Leaves in `hits` what is secret in the text, in the order of scrub.h; blocks with their opening marker only. The
- * text is made of whole lines, or is a part of one.
+ * Sets `hits` to the secrets in the text, in the order in which they are replaced (scrub.h). The hit of a block covers
+ * only its opening marker. The text must consist of whole lines, or be a part of one line.
  */
 int scrubber_scan(struct scrubber *s, const char *text, size_t length);
 

@@ -1,4 +1,4 @@
-/* Checks of what looks like a secret; see shape_checks.h. They look only at the line that it stands on. */
+/* Checks of possible secrets; see shape_checks.h. They look only at the line of the match. */
 #include "gate/shape_checks.h"
 
 #include <string.h>
@@ -7,10 +7,11 @@
 #include "base/memory.h"
 
 enum {
-        VARIED = 8,           /* different characters that chance hardly misses in twenty */
-        VALUE_LEAST = 6,      /* bytes of a value; shorter ones are flags and numbers */
-        ESCAPE_LONGEST = 16,  /* bytes between the ESC and the letter that ends it */
-        LOOKED_AT = 256,      /* bytes of a secret: enough to judge it, and it may begin at every sixth byte of a text */
+        DIFFERENT_MIN = 8, /* different characters; twenty random characters almost always have as many */
+        VALUE_MIN = 6,     /* bytes of a value; shorter ones are flags and numbers */
+        COLOUR_MAX = 16,   /* bytes between the ESC and the letter that ends a colour code */
+        /* Bytes of a secret that are examined. A cap, because a secret may begin at every sixth byte of a text. */
+        EXAMINED_MAX = 256,
 };
 
 static bool is_digit(char c)
@@ -38,7 +39,7 @@ static bool is_hex(char c)
 /* ESC [ 1 ; 31 m */
 static bool ends_colour(const char *text, size_t end)
 {
-        for (size_t i = end - 1; i > 0 && end - i < ESCAPE_LONGEST; i--) {
+        for (size_t i = end - 1; i > 0 && end - i < COLOUR_MAX; i--) {
                 if (text[i - 1] == '[')
                         return i > 1 && text[i - 2] == '\033';
                 if (!is_digit(text[i - 1]) && text[i - 1] != ';')
@@ -65,22 +66,22 @@ bool shape_starts_word(const struct span *s)
         return s->from == 0 || !alphabet_has(ALPHABET_WORD, s->text[s->from - 1]) || ends_escape(s->text, s->from);
 }
 
-/* --- what chance looks like --- */
+/* --- randomness --- */
 
 struct kinds {
         size_t upper, lower, digit, different;
 };
 
-static size_t looked_at(const struct span *s)
+static size_t examined_length(const struct span *s)
 {
-        return s->to - s->from < LOOKED_AT ? s->to - s->from : LOOKED_AT;
+        return s->to - s->from < EXAMINED_MAX ? s->to - s->from : EXAMINED_MAX;
 }
 
 static struct kinds count_kinds(const struct span *s)
 {
         struct kinds k = { 0 };
         bool seen[256] = { 0 };
-        for (size_t i = 0; i < looked_at(s); i++) {
+        for (size_t i = 0; i < examined_length(s); i++) {
                 char c = s->text[s->from + i];
                 k.upper += is_upper(c);
                 k.lower += is_lower(c);
@@ -100,18 +101,19 @@ bool check_mixed(const struct span *s)
 bool check_varied(const struct span *s)
 {
         struct kinds k = count_kinds(s);
-        return k.digit && k.upper + k.lower && k.different >= VARIED;
+        return k.digit && k.upper + k.lower && k.different >= DIFFERENT_MIN;
 }
 
 bool check_chance(const struct span *s)
 {
         struct kinds k = count_kinds(s);
-        return k.digit > 1 && k.different >= VARIED && ((k.upper && k.lower) || 4 * k.digit >= looked_at(s));
+        return k.digit > 1 && k.different >= DIFFERENT_MIN &&
+               ((k.upper && k.lower) || 4 * k.digit >= examined_length(s));
 }
 
 /* --- values of settings --- */
 
-/* The word is in small letters, or has none. */
+/* Ignores case. The word must be in lower case. */
 static bool contains(const char *text, size_t length, const char *word)
 {
         size_t l = strlen(word);
@@ -122,10 +124,10 @@ static bool contains(const char *text, size_t length, const char *word)
         return false;
 }
 
-/* What was scrubbed stays as it is. */
+/* Text that was scrubbed already is not scrubbed again. */
 static const char scrubbed[] = "[REDACTED:";
 
-/* Words that people write where a secret would be. */
+/* Words that people write in place of a secret. */
 static bool is_placeholder(const char *text, size_t length)
 {
         static const char *const inside[] = {
@@ -138,7 +140,7 @@ static bool is_placeholder(const char *text, size_t length)
         return false;
 }
 
-/* A variable, a command, a template, a path, an address, a call: where the secret is, not what it is. */
+/* A variable, a command, a template, a path, a URL, a call: it says where the secret is, and is not the secret. */
 static bool is_reference(const char *text, size_t length)
 {
         static const char *const starts[] = {
@@ -151,7 +153,7 @@ static bool is_reference(const char *text, size_t length)
                memchr(text, '[', length);
 }
 
-/* OTHER_NAME, object.name or 0x10400, with what code has behind it. */
+/* OTHER_NAME, object.name or 0x10400, and the punctuation that follows in code. */
 static bool is_identifier(const char *text, size_t length)
 {
         bool capitals = true, parts = false;
@@ -180,9 +182,9 @@ bool part_value(struct span *s)
 bool check_value(const struct span *s)
 {
         const char *value = s->text + s->from;
-        size_t length = looked_at(s);
+        size_t length = examined_length(s);
         struct kinds k = count_kinds(s);
-        if (length < VALUE_LEAST || is_reference(value, length) || is_placeholder(value, length))
+        if (length < VALUE_MIN || is_reference(value, length) || is_placeholder(value, length))
                 return false;
         if (k.upper + k.lower == 0)
                 return false; /* a number */
@@ -190,7 +192,7 @@ bool check_value(const struct span *s)
         bool quoted = before == '"' || before == '\'';
         if (!quoted && is_identifier(value, length))
                 return false;
-        /* NAME=value, as env and .env files have it; anything looser must look as if chance had made it. */
+        /* NAME=value, as in .env files and the output of env, is enough; any other form must also look random. */
         if (before == '=' || (quoted && s->from > 1 && s->text[s->from - 2] == '='))
                 return true;
         return check_chance(s);
@@ -203,7 +205,7 @@ static bool in_authority(char c)
         return alphabet_has(ALPHABET_VALUE, c) && !strchr("/?#<>\\", c);
 }
 
-/* What documentation writes for a password. */
+/* Passwords as documentation has them. */
 static bool is_sample_password(const char *text, size_t length)
 {
         static const char *const samples[] = {
@@ -224,7 +226,7 @@ bool part_url(struct span *s)
         const char *colon = memchr(start, ':', s->length - s->from), *at = NULL;
         for (const char *p = start; p < end && in_authority(*p); p++)
                 if (*p == '@' && p + 1 < end && (alphabet_has(ALPHABET_WORD, p[1]) || p[1] == '['))
-                        at = p; /* the last one with a host behind it: a password may have others in it */
+                        at = p; /* the last @ with a host after it: a password may contain others */
         if (!colon || !at || at < colon + 2 || is_sample_password(colon + 1, (size_t)(at - colon) - 1))
                 return false;
         if (contains(start, (size_t)(at - start), scrubbed))

@@ -1,7 +1,7 @@
 /*
- * The table of shapes; see shapes.h. The more telling of two that match the same text comes first. A row says what
- * its issuer promises: a prefix, an alphabet, a length. Where the promise is weak (a short prefix, or one that base64
- * data begins with), a check makes up for it.
+ * The table of shapes; see shapes.h. Of two shapes that match the same text, the more specific comes first. A row has
+ * what the issuer of the secret guarantees: a prefix, an alphabet, a length. Where that is weak (a short prefix, or one
+ * that is common in base64 data), a check rules out other text.
  */
 #include "gate/shapes.h"
 
@@ -16,27 +16,27 @@
 #define HEX "[0-9a-f]"
 #define UUID HEX "{8}-" HEX "{4}-" HEX "{4}-" HEX "{4}-" HEX "{12}"
 
-/* A word of its own. */
+/* The whole match is secret and must start a word. */
 #define TOKEN(n, x, a, e) { .name = n, .expression = x, .alphabet = ALPHABET_##a, .end = SHAPE_##e }
 #define TOKEN_IF(c, n, x, a, e) \
         { .name = n, .expression = x, .alphabet = ALPHABET_##a, .end = SHAPE_##e, .check = check_##c }
-/* Known by what stands in front of it: the last l characters of the match. */
+/* Recognised by the text before it: the last l characters of the match are secret. */
 #define VALUE(l, n, x, a, e) { .name = n, .expression = x, .alphabet = ALPHABET_##a, .end = SHAPE_##e, .last = l }
 #define VALUE_IF(l, c, n, x, a, e) \
         { .name = n, .expression = x, .alphabet = ALPHABET_##a, .end = SHAPE_##e, .last = l, .check = check_##c }
-/* Known by its place, of which p finds the secret. */
+/* Recognised by its context: the function part_p finds the secret in the match. */
 #define PART(p, c, n, x, a) \
         { .name = n, .expression = x, .alphabet = ALPHABET_##a, .end = SHAPE_LONGER, .part = part_##p, .check = c }
 #define BLOCK(n, x) { .name = n, .expression = x, .end = SHAPE_BLOCK }
 
-/* What may stand between a name and its value: ="x", ": "x, => 'x. */
+/* What may come between a name and its value: ="x", ": "x, => 'x. */
 #define IS "[\"']?[ \\t]{0,4}[=:]>?[ \\t]{0,4}[\"']?"
 
 const struct shape shapes[] = {
         /* keys as text */
         BLOCK("pem-private-key", "-{4,5} ?BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}"),
         BLOCK("putty-private-key", "Private-Lines: [0-9]{1,4}"),
-        /* "-----BEGIN … PRIVATE KEY" in base64, as kubeconfig files and CI variables have it */
+        /* "-----BEGIN … PRIVATE KEY" in base64, as in kubeconfig files and CI variables */
         TOKEN("pem-private-key",
               "LS0tLS1CRUdJTi(?:BQUklWQVRFIEtFW|BSU0EgUFJJVkFURSBLRV|BFQyBQUklWQVRFIEtFW|BPUEVOU1NI)", BASE64, LONGER),
         TOKEN("age-secret-key", "AGE-SECRET-KEY-(?:PQ-)?1[02-9AC-HJ-NP-Z]{58}", WORD, LONGER),
@@ -138,7 +138,7 @@ const struct shape shapes[] = {
               LONGER),
         VALUE(60, "discord-webhook", "discord(?:app)?\\.com/api/webhooks/[0-9]{17,20}/" DASH "{60}", DASHED, LONGER),
         VALUE(36, "teams-webhook", "\\.webhook\\.office\\.com/webhookb2/[0-9a-f-]{36}", ANY64, LONGER),
-        /* base64 of a number, as ASCII digits have it: two of the letters, then the rest */
+        /* the token begins with the base64 of a decimal number; these are the letters that ASCII digits encode to */
         TOKEN_IF(mixed, "discord-bot-token",
                  "[MNO][DTjz][AEIMQUYcgk][0-5w-z]" DASH "{19,23}\\." DASH "{6}\\." DASH "{27}", DASHED, LONGER),
         TOKEN("telegram-bot-token", "[0-9]{8,10}:AA" DASH "{33}", DASHED, EXACT),
@@ -179,7 +179,7 @@ const struct shape shapes[] = {
         TOKEN("adobe-client-secret", "p8e-[A-Za-z0-9_-]{32}", DASHED, EXACT),
         TOKEN("amazon-mws-token", "amzn\\.mws\\." UUID, WORD, EXACT),
 
-        /* known by their place, whoever issued them */
+        /* recognised by their context, whoever issued them */
         PART(jwt, NULL, "jwt", DASH "{8}\\.eyJ" DASH "{8}", DOTTED),
         PART(url, NULL, "basic-auth-url", "[A-Za-z0-9]://[^\\s/?#@:\"'<>`\\\\]{0,128}:[^\\s/?#@\"'<>`\\\\]", VALUE),
         VALUE(16, "authorization-header",
@@ -197,7 +197,7 @@ const size_t shape_count = ARRAY_SIZE(shapes);
 
 bool alphabet_has(enum alphabet alphabet, char c)
 {
-        /* Of the first ones, what they have besides letters and digits; of the others, what they lack. */
+        /* Before ALPHABET_VALUE: the characters besides letters and digits. From there on: the excluded characters. */
         static const char *const others[] = {
                 [ALPHABET_NONE] = "",         [ALPHABET_WORD] = "_",      [ALPHABET_DASHED] = "_-",
                 [ALPHABET_DOTTED] = "_-.",    [ALPHABET_BASE64] = "+/=",  [ALPHABET_ANY64] = "+/=_-.~%",
@@ -212,9 +212,10 @@ bool alphabet_has(enum alphabet alphabet, char c)
         return other || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
-static void grow(struct span *s, struct grown *grown)
+/* Extends the span over the characters of its alphabet that follow. */
+static void extend(struct span *s, struct run_cache *runs)
 {
-        size_t *from = &grown->from[s->alphabet], *to = &grown->to[s->alphabet];
+        size_t *from = &runs->from[s->alphabet], *to = &runs->to[s->alphabet];
         if (s->to < *from || s->to > *to) {
                 *from = *to = s->to;
                 while (*to < s->length && alphabet_has(s->alphabet, s->text[*to]))
@@ -223,7 +224,7 @@ static void grow(struct span *s, struct grown *grown)
         s->to = *to;
 }
 
-bool shape_settle(const struct shape *shape, struct span *s, struct grown *grown)
+bool shape_find_secret(const struct shape *shape, struct span *s, struct run_cache *runs)
 {
         if (!shape)
                 return true;
@@ -235,7 +236,7 @@ bool shape_settle(const struct shape *shape, struct span *s, struct grown *grown
         if (shape->end == SHAPE_EXACT && s->to < s->length && alphabet_has(s->alphabet, s->text[s->to]))
                 return false;
         if (shape->end == SHAPE_LONGER)
-                grow(s, grown);
+                extend(s, runs);
         else
                 s->alphabet = ALPHABET_NONE;
         return !shape->check || shape->check(s);

@@ -1,15 +1,15 @@
 /*
  * ringwall-shapes: compiles the table of shapes, and shapes that a policy adds, into a database for the scrubber.
  *
- *   ringwall-shapes FILE [NAME EXPRESSION]...     into a file that is there already
- *   ringwall-shapes --source                      the table alone, as C, for the build
+ *   ringwall-shapes FILE [NAME EXPRESSION]...     writes to a file that exists already
+ *   ringwall-shapes --source                      prints the table alone as C source, for the build
  *
- * A program of its own, because vectorscan's compiler is large and slow to load, and ringwall-mcp needs it only when
- * a policy has shapes of its own (docs/decisions/scrubbing.md). What is wrong is written to standard output, as
- * helpers do, and the status is 1.
+ * It is a separate program, because vectorscan's compiler is large and slow to load, and ringwall-mcp needs it only if
+ * a policy adds shapes (docs/decisions/scrubbing.md). As with all helpers, an error goes to standard output, and the
+ * exit status is 1.
  *
- * The database is for any processor that vectorscan supports: with the instructions of this one it would be no
- * faster, and what is built here may run elsewhere.
+ * The database is compiled for any processor that vectorscan supports: the instructions of the build machine would not
+ * make it faster, and the result may run on another machine.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -67,19 +67,19 @@ static struct list list_all(char **extras, size_t count)
         return l;
 }
 
-/* The beginning and the end of the text are no places of their own: what is scanned at once is not always all of it. */
+/* Anchors for the beginning and end of the text cannot work: the scrubber scans a text in several windows. */
 static void refuse_anchors(const char *name, const char *expression)
 {
         for (const char *p = expression; *p; p++) {
                 if (*p != '\\' || !p[1])
                         continue;
                 if (strchr("AzZG", *++p))
-                        fail("shape '%s': at %td: \\%c is not known here; a shape is found anywhere in a line, "
-                             "whose ends are ^ and $", name, p - expression, *p);
+                        fail("shape '%s': at %td: \\%c is not supported; use ^ and $ for the start and end of a line",
+                             name, p - expression, *p);
         }
 }
 
-static void check(const struct list *l, unsigned i)
+static void check_expression(const struct list *l, unsigned i)
 {
         hs_expr_info_t *info = NULL;
         hs_compile_error_t *error = NULL;
@@ -87,10 +87,10 @@ static void check(const struct list *l, unsigned i)
         if (hs_expression_info(l->expressions[i], l->flags[i], &info, &error) != HS_SUCCESS)
                 fail("shape '%s': %s Its expression is: %.200s", l->names[i], error->message, l->expressions[i]);
         if (info->min_width == 0)
-                fail("shape '%s': its expression matches nothing at all too; it must match a character at least",
+                fail("shape '%s': its expression matches the empty string; it must match at least one character",
                      l->names[i]);
-        if (i < shape_count && info->max_width > SHAPE_WIDTH_MOST)
-                fail("shape '%s': it can match %u bytes; see SHAPE_WIDTH_MOST", l->names[i], info->max_width);
+        if (i < shape_count && info->max_width > SHAPE_WIDTH_MAX)
+                fail("shape '%s': it can match %u bytes; see SHAPE_WIDTH_MAX", l->names[i], info->max_width);
         free(info);
 }
 
@@ -100,17 +100,17 @@ static void compile(const struct list *l, char **ret_bytes, size_t *ret_length)
         hs_compile_error_t *error = NULL;
         hs_database_t *database = NULL;
         for (unsigned i = 0; i < l->count; i++)
-                check(l, i);
+                check_expression(l, i);
         if (hs_compile_multi(l->expressions, l->flags, l->ids, l->count, HS_MODE_BLOCK, &any, &database, &error) !=
             HS_SUCCESS)
                 fail("shape '%s': %s", error->expression < 0 ? "(all of them)" : l->names[error->expression],
                      error->message);
         if (hs_serialize_database(database, ret_bytes, ret_length) != HS_SUCCESS)
-                fail("the database cannot be written out");
+                fail("cannot serialize the database");
         (void)hs_free_database(database);
-        if (*ret_length > SHAPES_DATABASE_MOST)
-                fail("the shapes need %zu bytes, and %d are the most; shorten the repeats of those that were added",
-                     *ret_length, SHAPES_DATABASE_MOST);
+        if (*ret_length > SHAPES_DATABASE_MAX)
+                fail("the compiled shapes need %zu bytes; at most %d are allowed; shorten the repeats in the policy's "
+                     "expressions", *ret_length, SHAPES_DATABASE_MAX);
 }
 
 static void write_source(const char *bytes, size_t length)

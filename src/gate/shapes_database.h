@@ -1,4 +1,4 @@
-/* The table of shapes, compiled while ringwall was built. */
+/* The table of shapes, compiled when ringwall was built. */
 #ifndef RINGWALL_GATE_SHAPES_DATABASE_H
 #define RINGWALL_GATE_SHAPES_DATABASE_H
 

@@ -1,6 +1,4 @@
-/*
- * A plan's files held by Landlock alone, for boxes without a mount namespace. Theory of operation: carve.c.
- */
+/* A plan's file rules enforced by Landlock alone, for boxes without a mount namespace. Theory of operation: carve.c. */
 #ifndef RINGWALL_LINUX_CARVE_H
 #define RINGWALL_LINUX_CARVE_H
 
@@ -10,14 +8,18 @@
 #include "policy/plan.h"
 
 /*
- * Can Landlock hold these places? Returns 0, or -ENOTSUP with an error that names the first rule which it cannot.
- * *ret_unheld counts what is protected by default, or denied in a plan that asks for best effort, and not held;
- * *ret_example is one of them.
+ * Can Landlock enforce these places, with `guarded` together with a guard (guard.h)? Returns 0, or -ENOTSUP with an
+ * error that names the first rule it cannot enforce. *ret_unenforced counts the default protections, and with best
+ * effort all denials, that are not enforced; *ret_example is the first of them.
  */
-int carve_check(const struct plan *plan, const struct places *places, size_t *ret_unheld, const struct place **ret_example,
-                struct error *e);
+int carve_check(const struct plan *plan, const struct places *places, bool guarded, size_t *ret_unenforced,
+                const struct place **ret_example, struct error *e);
 
-/* The ruleset of these places, the directory `scratch` (NULL: none), and a terminal (-1: none), without any port. ruleset_enforce() takes it. */
-int carve_files(const struct places *places, const char *scratch, int terminal, struct ruleset *ret, struct error *e);
+/*
+ * The ruleset for these places, the plan's unix sockets, the directory `scratch` (NULL: none) and a terminal (-1:
+ * none). It grants no port. Pass it to ruleset_enforce().
+ */
+int carve_files(const struct plan *plan, const struct places *places, const char *scratch, int terminal,
+                struct ruleset *ret, struct error *e);
 
 #endif

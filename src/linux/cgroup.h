@@ -1,7 +1,4 @@
-/*
- * A cgroup for one box: memory, processor time and processes limited for all of it together. Theory of operation:
- * cgroup.c.
- */
+/* A cgroup for one box: limits on memory, CPU time and processes of the whole box. Theory of operation: cgroup.c. */
 #ifndef RINGWALL_LINUX_CGROUP_H
 #define RINGWALL_LINUX_CGROUP_H
 
@@ -12,64 +9,56 @@
 #include <sys/types.h>
 
 #include "base/error.h"
+#include "platform/limits.h"
 
-/* What to hold a box to; 0: no limit. */
+/* The limits of a box; 0: no limit. */
 struct cgroup_limits {
-        uint64_t memory;    /* bytes, swap included: a box has none */
+        uint64_t memory;    /* bytes; swap is disabled */
         uint64_t cpu;       /* thousandths of a core */
-        uint64_t processes; /* and threads; */
-        uint64_t keepers;   /* on top of them */
+        uint64_t processes; /* and threads */
+        uint64_t own_processes; /* ringwall's own processes, allowed in addition */
 };
 
 struct cgroup {
-        int directory; /* the box's cgroup, for CLONE_INTO_CGROUP; -1: there is none */
-        int place;     /* the cgroup that it is in */
-        int hold;      /* the janitor waits for the last of these to be closed */
+        int directory; /* the box's cgroup, for CLONE_INTO_CGROUP; -1: not made */
+        int parent;    /* the parent cgroup */
+        int lifeline;  /* the janitor waits until the last copy of this socket is closed */
         pid_t janitor;
         char name[48];
-        char tree[PATH_MAX]; /* where all cgroups are mounted */
 };
-#define CGROUP_NONE ((struct cgroup){ .directory = -1, .place = -1, .hold = -1, .janitor = -1 })
+#define CGROUP_NONE ((struct cgroup){ .directory = -1, .parent = -1, .lifeline = -1, .janitor = -1 })
 
-/* What a box has used, and how it met its limits. */
-struct cgroup_usage {
-        uint64_t memory_peak;  /* bytes; 0 where the kernel does not say (before 5.19) */
-        uint64_t cpu_time;     /* microseconds */
-        uint64_t own_ooms;     /* times that its own limit left no memory */
-        uint64_t oom_kills;    /* processes of it that were killed for memory, whoever ran out */
-        uint64_t forks_denied; /* by its own limit */
-};
-
-/* One file to write, and the controller that it belongs to. */
+/* A file to write, and its controller. */
 struct cgroup_setting {
         const char *controller, *file;
         char value[48];
 };
 enum { CGROUP_SETTINGS_MAX = 5 };
 
-/* The files that hold these limits; returns their number. Touches no file. */
+/* The files that set these limits; returns their number. Opens no file. */
 size_t cgroup_settings(const struct cgroup_limits *limits, struct cgroup_setting ret[CGROUP_SETTINGS_MAX]);
 
 /*
- * Makes one: directly where a part of the tree is ours, else in a scope of a systemd manager, into which the caller
- * moves. Runs as: the front, one thread, before the box is started. Should hold every limit, or fail and leave nothing;
- * must not touch a part of the tree that somebody else divides. cgroup_remove() is due in any case.
+ * Makes a cgroup: directly, where a part of the tree is delegated to us, else in a scope of a systemd manager, into
+ * which the caller moves. Runs as: the front, one thread, before the box is started. Sets every limit, or fails. Where
+ * systemd manages the tree, it changes only a delegated part or that scope. Call cgroup_remove() in any case: it
+ * removes what was made.
  */
 int cgroup_make(const struct cgroup_limits *limits, struct cgroup *ret, struct error *e);
 
-/* The two ways by themselves, for the doctor. */
+/* Each of the two ways separately, for the doctor. */
 int cgroup_make_directly(const struct cgroup_limits *limits, struct cgroup *ret, struct error *e);
 int cgroup_make_in_scope(const struct cgroup_limits *limits, struct cgroup *ret, struct error *e);
 
 /*
- * Runs in the keeper, which was cloned into it, first of all: lets go of the descriptors and becomes one that the
- * kernel may kill for memory.
+ * Runs first in the keeper, which was cloned into the cgroup: closes the descriptors and lets the OOM killer kill the
+ * process. A keeper that outlives the front keeps the lifeline open, or the janitor would kill it during its clean-up.
  */
-int cgroup_settle(struct cgroup *c, struct error *e);
+int cgroup_prepare_keeper(struct cgroup *c, bool outlives_front, struct error *e);
 
-void cgroup_read_usage(const struct cgroup *c, struct cgroup_usage *ret);
+void cgroup_read_usage(const struct cgroup *c, struct resource_usage *ret);
 
-/* Ends whatever is still in it and removes it. Takes one that was never made, or only half. */
+/* Kills all processes in the cgroup and removes it. Accepts one that was not made, or only in part. */
 void cgroup_remove(struct cgroup *c);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Files of cgroup v2; see cgroup_files.h. /proc is trusted. A container may see only a part of the tree, and its mount
- * then begins there.
+ * Files of cgroup v2; see cgroup_files.h. /proc is trusted. In a container the mount may contain only a part of the
+ * tree.
  */
 #include "linux/cgroup_files.h"
 
@@ -18,8 +18,8 @@
 
 enum { PROC_CAP = 1024 * 1024 };
 
-/* What is left of path below root: a container may see only a part of the tree. NULL when it is elsewhere. */
-static const char *below(const char *path, const char *root)
+/* The part of `path` below `root`, which is not / where a container sees only a part of the tree. NULL: not below. */
+static const char *path_below(const char *path, const char *root)
 {
         if (strcmp(root, "/") == 0)
                 return path;
@@ -40,7 +40,7 @@ int cgroup_find(const char *mountinfo, const char *cgroup, char *ret_path, size_
         if (n < 0 || (size_t)n >= sizeof path)
                 return -ENAMETOOLONG;
         for (struct mount m; mountinfo_next(&mountinfo, &m);) {
-                const char *rest = strcmp(m.type, "cgroup2") == 0 ? below(path, m.root) : NULL;
+                const char *rest = strcmp(m.type, "cgroup2") == 0 ? path_below(path, m.root) : NULL;
                 if (!rest || strstr(path, "/..")) /* "/.." is a cgroup outside our cgroup namespace */
                         continue;
                 n = snprintf(ret_path, size, "%s%s", m.point, strcmp(rest, "/") == 0 ? "" : rest);

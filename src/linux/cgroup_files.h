@@ -1,4 +1,6 @@
-/* Files of cgroup v2: where ours is, and reading and writing them. Theory of operation: cgroup.c and limits.c. */
+/*
+ * Files of cgroup v2: finds our cgroup, reads and writes its files. Theory of operation: cgroup.c and probe_limits.c.
+ */
 #ifndef RINGWALL_LINUX_CGROUP_FILES_H
 #define RINGWALL_LINUX_CGROUP_FILES_H
 
@@ -9,27 +11,27 @@
 
 /*
  * Finds the directory of this process's cgroup v2 from the texts of /proc/self/mountinfo and /proc/self/cgroup. 0, or
- * -ENOENT when no cgroup2 is mounted, or the one that is does not show our cgroup. *ret_top is the length of that part
- * of the path which is the mount's. Touches no file.
+ * -ENOENT when no cgroup2 is mounted, or when the mount does not contain our cgroup. *ret_top is the length of the
+ * mount point at the start of the path. Opens no file.
  */
 int cgroup_find(const char *mountinfo, const char *cgroup, char *ret_path, size_t size, size_t *ret_top);
 
-/* The same, asking /proc: for ourselves, or for another process in our mount namespace. */
+/* The same from /proc: for another process in our mount namespace, or for ourselves. */
 int cgroup_find_of(pid_t pid, char *ret_path, size_t size, size_t *ret_top);
 int cgroup_find_own(char *ret_path, size_t size, size_t *ret_top);
 
 /* The first line of a file in a cgroup's directory. */
 int cgroup_read_line(int directory, const char *name, char *ret_text, size_t size);
 
-/* The whole of a small one. */
+/* All of a small file, truncated to the size. */
 int cgroup_read(int directory, const char *name, char *ret_text, size_t size);
 
 int cgroup_write(int directory, const char *name, const char *text);
 
-/* Is word among words that are separated by single spaces? */
+/* Is `word` one of `words`, which are separated by single spaces? */
 bool cgroup_has_word(const char *words, const char *word);
 
-/* The number behind a key in "key number\n" lines, as in memory.events; 0 when there is none. */
+/* The number after a key in "key number\n" lines, as in memory.events; 0 if the key is missing. */
 uint64_t cgroup_value(const char *lines, const char *key);
 
 #endif

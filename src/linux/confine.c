@@ -1,11 +1,11 @@
 /*
- * Giving things up.
+ * Giving up privileges and files.
  *
- * Landlock under mounts: the root shows what may be read and nothing else, so reading is granted everywhere, and
- * Landlock says once more what may be written.
+ * Landlock under mounts: the root contains only readable files, so Landlock grants reading everywhere, and enforces a
+ * second time which files may be written.
  *
- * Privileges: the order matters. The bounding set can only be emptied while there still are capabilities, so it is
- * first; no_new_privs comes before Landlock and seccomp, which ask for it.
+ * Privileges: the order matters. The bounding set can only be emptied while the process has capabilities, so that comes
+ * first; no_new_privs comes before Landlock and seccomp, which require it.
  */
 #include "linux/confine.h"
 
@@ -20,66 +20,89 @@
 #include "base/fd.h"
 #include "linux/filter_install.h"
 #include "linux/kernel_abi.h"
+#include "linux/landlock_table.h"
 #include "linux/ruleset.h"
 
-/* Outside a user namespace of its own, an ordinary user's process. */
-static bool is_powerless(void)
+/* As in an ordinary user's process outside a user namespace of its own. */
+static bool has_no_capabilities(void)
 {
         struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
         struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3];
         return syscall(SYS_capget, &header, sets) == 0 && !sets[0].effective && !sets[1].effective;
 }
 
-int confine_privileges(struct error *e)
+bool confine_has_ptrace(void)
 {
-        static const char stage[] = "drop privileges";
-        /* The first that the kernel does not know is EINVAL. Who has no capability in the first place may not drop one
-           either (EPERM), and cannot get one back: no_new_privs. */
+        struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+        struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3];
+        return syscall(SYS_capget, &header, sets) == 0 && (sets[0].permitted & (1U << CAP_SYS_PTRACE));
+}
+
+int confine_capabilities(bool keep_ptrace, struct error *e)
+{
+        uint32_t kept = keep_ptrace ? 1U << CAP_SYS_PTRACE : 0;
+        struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+        struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3] = { { .permitted = kept, .effective = kept } };
+        return syscall(SYS_capset, &header, sets) < 0 ? error_errno(e, errno, "cannot empty the capability sets") : 0;
+}
+
+int confine_set_ptrace_effective(bool effective, struct error *e)
+{
+        uint32_t kept = 1U << CAP_SYS_PTRACE;
+        struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+        struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3] = { { .permitted = kept,
+                                                                           .effective = effective ? kept : 0 } };
+        return syscall(SYS_capset, &header, sets) < 0 ? error_errno(e, errno, "cannot change the capability sets") : 0;
+}
+
+int confine_privileges(bool keep_ptrace, struct error *e)
+{
+        /* The first capability that the kernel does not know gives EINVAL. A process without capabilities may not
+           drop any (EPERM), but cannot gain one either: no_new_privs. */
         unsigned long c = 0;
         while (prctl(PR_CAPBSET_DROP, c, 0, 0, 0) == 0)
                 c++;
         bool complete = errno == EINVAL && prctl(PR_CAPBSET_READ, c, 0, 0, 0) < 0;
-        if (!complete && (errno != EPERM || !is_powerless()))
-                return error_errno(e, errno, stage, "cannot empty the bounding set");
+        if (!complete && (errno != EPERM || !has_no_capabilities()))
+                return error_errno(e, errno, "cannot empty the bounding set");
         if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) < 0)
-                return error_errno(e, errno, stage, "cannot empty the ambient set");
-        struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
-        struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3] = { 0 };
-        if (syscall(SYS_capset, &header, sets) < 0)
-                return error_errno(e, errno, stage, "cannot empty the capability sets");
+                return error_errno(e, errno, "cannot empty the ambient set");
+        int r = confine_capabilities(keep_ptrace, e);
+        if (r < 0)
+                return r;
         if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
-                return error_errno(e, errno, stage, "cannot set no_new_privs");
+                return error_errno(e, errno, "cannot set no_new_privs");
         return 0;
 }
 
 int confine_memory(struct error *e)
 {
         if (prctl(PR_SET_MDWE, PR_MDWE_REFUSE_EXEC_GAIN, 0, 0, 0) < 0)
-                return error_errno(e, errno, "mdwe", "cannot keep written memory from becoming code (it takes Linux 6.3; "
-                                   "--mdwe, security.sandbox.mdwe)");
+                return error_errno(e, errno, "cannot forbid turning written memory into code, which needs Linux 6.3 "
+                                   "(--mdwe, security.sandbox.mdwe)");
         return 0;
 }
 
-static const char stage[] = "landlock";
-
-/* What does not exist, or not for us, needs no rule. */
+/* A path that does not exist or cannot be reached needs no rule. */
 static int allow(struct ruleset *r, const char *path, enum ruleset_access access)
 {
         CLEANUP_FD int fd = open(path, O_PATH | O_CLOEXEC);
         if (fd < 0)
                 return errno == ENOENT || errno == ENOTDIR || errno == EACCES
-                        ? 0 : error_errno(r->error, errno, stage, "cannot open %s", path);
+                        ? 0 : error_errno(r->error, errno, "cannot open %s", path);
         return ruleset_allow(r, fd, path, access);
 }
 
 int confine_files(const struct plan *plan, struct ruleset *ret, struct error *e)
 {
-        int r = ruleset_begin(ret, plan->number[PLAN_ALLOW_NETWORK].number, e);
+        int r = ruleset_begin(ret, plan->scalar[PLAN_ALLOW_NETWORK].value, e);
         if (r == 0)
                 r = allow(ret, "/", RULESET_READ);
         for (size_t i = 0; r == 0 && i < plan->rules.count; i++) {
                 const struct rule *rule = &plan->rules.list[i];
-                if (rule->kind == RULE_WRITE || rule->kind == RULE_PRIVATE)
+                bool device = rule_is_of_set(rule, SET_DEVICES);
+                if ((rule->kind == RULE_WRITE || rule->kind == RULE_PRIVATE) &&
+                    (device || rules_decide(&plan->rules, rule->path, true, NULL)))
                         r = allow(ret, rule->path, RULESET_WRITE);
         }
         for (size_t i = 0; r == 0 && i < plan->unix_socket_count; i++)
@@ -87,15 +110,4 @@ int confine_files(const struct plan *plan, struct ruleset *ret, struct error *e)
         if (r < 0)
                 fd_close(&ret->fd);
         return r;
-}
-
-unsigned filter_rights(const struct plan *plan)
-{
-        const struct plan_value *n = plan->number;
-        bool mounts = n[PLAN_NAMESPACES].number & SPACE_MOUNT;
-        return (n[PLAN_ALLOW_EXEC].number ? FILTER_EXEC : 0U) | (n[PLAN_ALLOW_FORK].number ? FILTER_FORK : 0U) |
-               (!n[PLAN_ALLOW_NETWORK].number ? 0U : n[PLAN_NAMESPACES].number & SPACE_NET ? FILTER_NETWORK : FILTER_GIVEN) |
-               (n[PLAN_NAMESPACES].number & SPACE_IPC ? FILTER_IPC : 0U) |
-               (n[PLAN_NAMESPACES].number & SPACE_PID ? FILTER_PIDS : 0U) |
-               (mounts || ruleset_abi() >= 9 ? FILTER_UNIX : 0U);
 }

@@ -1,6 +1,6 @@
 /*
- * What a process gives up for good before it runs somebody else's program: capabilities, privileges to come, files by
- * Landlock. Theory of operation: confine.c.
+ * What a process gives up permanently before it runs foreign code: capabilities, gaining privileges, files by Landlock.
+ * Theory of operation: confine.c.
  */
 #ifndef RINGWALL_LINUX_CONFINE_H
 #define RINGWALL_LINUX_CONFINE_H
@@ -10,21 +10,28 @@
 #include "policy/plan.h"
 
 /*
- * Empties the bounding set (where the caller may: inside a user namespace or as root), the ambient and all other sets,
- * and sets no_new_privs. Should leave no capability at all; must not succeed otherwise.
+ * Empties the bounding set (where the caller may: inside a user namespace or as root), the ambient set and all other
+ * sets, and sets no_new_privs. Succeeds only if no capability is left, or with `keep_ptrace` only CAP_SYS_PTRACE, for
+ * the guard that is forked later.
  */
-int confine_privileges(struct error *e);
+int confine_privileges(bool keep_ptrace, struct error *e);
 
-/* Memory that was written does not become code, in the caller and all that it starts. Fails with -EINVAL before 6.3. */
+/* Does the caller have CAP_SYS_PTRACE, to read the memory of processes in its user namespace? */
+bool confine_has_ptrace(void);
+
+/* Empties only the permitted, effective and inheritable sets; `keep_ptrace` as for confine_privileges(). */
+int confine_capabilities(bool keep_ptrace, struct error *e);
+
+/* Makes the CAP_SYS_PTRACE that `keep_ptrace` left effective or ineffective. */
+int confine_set_ptrace_effective(bool effective, struct error *e);
+
+/* Memory that was writable cannot become executable, in the caller and all that it starts. -EINVAL before Linux 6.3. */
 int confine_memory(struct error *e);
 
 /*
- * The ruleset of the plan's files in a root of root.c, which shows only what may be read. Without such a root: carve.h.
- * Call it inside; ruleset_enforce() takes it.
+ * The ruleset for the plan's files in a root of root.c, which contains only readable files. Without such a root:
+ * carve.h. Call it inside the root; pass the result to ruleset_enforce().
  */
 int confine_files(const struct plan *plan, struct ruleset *ret, struct error *e);
-
-/* Which filter the plan asks for: enum filter_right. */
-unsigned filter_rights(const struct plan *plan);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Children that outlive the front; see detach.h. Whoever reads the front's output, waits for its terminal or unmounts
- * its directory must not notice them.
+ * Detaches a helper process; see detach.h. It must not keep the front's output, terminal or working directory in use,
+ * because other processes may wait for those.
  */
 #include "linux/detach.h"
 
@@ -13,12 +13,18 @@
 
 void detach(const char *name, int first, int second)
 {
+        (void)setsid();
+        detach_within_session(name, first, second);
+}
+
+void detach_within_session(const char *name, int first, int second)
+{
         sigset_t all;
         (void)sigfillset(&all);
         (void)sigprocmask(SIG_BLOCK, &all, NULL);
-        (void)setsid();
+        (void)setpgid(0, 0);
         (void)prctl(PR_SET_NAME, name);
-        /* Above the first three, so that neither is lost when it is put among them. */
+        /* First above 2, so that dup2() to 0 does not overwrite the second one. */
         first = fcntl(first, F_DUPFD, 3);
         int other = second < 0 ? first : fcntl(second, F_DUPFD, 3);
         if (first < 0 || other < 0 || dup2(first, 0) < 0 || dup2(other, 1) < 0 || chdir("/") < 0 ||

@@ -1,14 +1,20 @@
-/* Children that outlive the front by a moment to clear up after it, and that nobody may have to wait for. */
+/* Prepares a helper process (watchdog, janitor, guard, socket server): drops what it inherited but two descriptors. */
 #ifndef RINGWALL_LINUX_DETACH_H
 #define RINGWALL_LINUX_DETACH_H
 
 /*
- * Runs in a child, first of all: a session of its own, no signals, the root directory, and no descriptors but these
- * two, which become 0 and 1. second may be -1. Ends the child when that cannot be done.
+ * Called first in a child. Creates a session, blocks all signals, changes to "/", and closes all descriptors but these
+ * two, which become 0 and 1. `second` may be -1. Exits when that fails.
  */
 void detach(const char *name, int first, int second);
 
-/* Waits until the other end of a socket is closed everywhere, or something comes from it. */
+/*
+ * The same without a new session: the scheduler groups processes by session (sched_autogroup), and migrates processes
+ * of different groups that take turns from processor to processor.
+ */
+void detach_within_session(const char *name, int first, int second);
+
+/* Waits until all copies of the other end of a socket are closed, or a byte arrives from it. */
 void detach_await_end(int fd);
 
 #endif

@@ -1,13 +1,14 @@
 /*
- * Installing a filter: nothing is left to do but to pick a program and hand it over.
+ * Installing a filter: picks a program and passes it to the kernel.
  *
- * What it is for: a box starts in well under a millisecond. Compiling an allowlist takes several, so the programs are
- * made at build time (filter_generate.c), and this file does not need the library that knows the calls' names.
+ * What it is for: compiling an allowlist takes as long as the whole rest of a box's start. So the programs are compiled
+ * at build time (filter_generate.c), and this file does not need the library that knows the calls' names.
  *
  * What it trusts: the generated programs, which the unit tests compare with the table for every call. An attacker
  * controls nothing here.
  *
- * Needs of the kernel: CONFIG_SECCOMP_FILTER, seccomp(2), user notification (5.0); without FILTER_EXEC its CONTINUE (5.5).
+ * Needs of the kernel: CONFIG_SECCOMP_FILTER, seccomp(2), user notification (5.0); without FILTER_EXEC its CONTINUE
+ * (5.5).
  */
 #include "linux/filter_install.h"
 
@@ -17,6 +18,7 @@
 #include <unistd.h>
 
 #include "linux/kernel_abi.h"
+#include "platform/platform.h"
 
 static const struct filter_programs *native_programs(void)
 {
@@ -29,21 +31,44 @@ static const struct filter_programs *native_programs(void)
 #endif
 }
 
-int filter_install(unsigned rights, int *ret_listener)
+enum { COMBINED_MAX = 1024 }; /* instructions */
+
+/* Concatenates two programs: the guard's, which jumps to its own end, and the one for the rights. */
+static int concatenate(const struct filter_programs *programs, const struct filter_span *first,
+                       const struct filter_span *second, struct sock_filter code[COMBINED_MAX])
+{
+        if (first->count + second->count > COMBINED_MAX)
+                return -E2BIG;
+        memcpy(code, programs->code + first->start, first->count * sizeof *code);
+        memcpy(code + first->count, programs->code + second->start, second->count * sizeof *code);
+        return first->count + second->count;
+}
+
+int filter_install(unsigned rights, int guard, int *ret_listener)
 {
         const struct filter_programs *programs = native_programs();
         if (!programs)
                 return -EOPNOTSUPP;
-        if (rights >= FILTER_VARIANTS)
+        if (rights >= FILTER_RIGHTS_COUNT || guard >= FILTER_GUARD_COUNT)
                 return -EINVAL;
         const struct filter_span *span = &programs->variants[rights];
+        struct sock_filter combined[COMBINED_MAX];
         struct sock_fprog program = {
                 .len = span->count,
-                .filter = (struct sock_filter *)(uintptr_t)(programs->code + span->start), /* only read, by the kernel */
+                /* the kernel only reads it */
+                .filter = (struct sock_filter *)(uintptr_t)(programs->code + span->start),
         };
-        unsigned long flags = ret_listener ? SECCOMP_FILTER_FLAG_NEW_LISTENER : 0;
+        if (guard >= 0) {
+                int length = concatenate(programs, &programs->guards[guard], span, combined);
+                if (length < 0)
+                        return length;
+                program = (struct sock_fprog){ .len = (unsigned short)length, .filter = combined };
+        }
+        /* A signal must not restart a call that the guard has begun to perform. */
+        unsigned long killable = guard >= 0 ? SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV : 0;
+        unsigned long flags = (ret_listener ? SECCOMP_FILTER_FLAG_NEW_LISTENER : 0) | killable;
         long r = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program);
-        bool needs_listener = !(rights & FILTER_EXEC) || (rights & FILTER_GIVEN);
+        bool needs_listener = !(rights & FILTER_EXEC) || (rights & FILTER_SOCKET_SERVER) || guard >= 0;
         if (r < 0 && errno == EBUSY && !needs_listener) {
                 flags = 0;
                 r = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program);
@@ -55,8 +80,15 @@ int filter_install(unsigned rights, int *ret_listener)
         return 0;
 }
 
-/* Runs a program of ours as the kernel does; it has only these instructions. */
-static uint32_t run(const struct sock_filter *code, size_t count, const struct seccomp_data *data)
+bool filter_can_guard(void)
+{
+        /* The kernel checks the flags before it reads the program; the program pointer is NULL. */
+        unsigned long flags = SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
+        return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, NULL) < 0 && errno == EFAULT;
+}
+
+/* Interprets a generated program as the kernel does. Generated programs contain only these instructions. */
+static uint32_t simulate(const struct sock_filter *code, size_t count, const struct seccomp_data *data)
 {
         uint32_t a = 0;
         for (size_t i = 0; i < count; i++) {
@@ -88,22 +120,32 @@ static uint32_t run(const struct sock_filter *code, size_t count, const struct s
         return 0;
 }
 
-int filter_answer(unsigned rights, const struct seccomp_data *data)
+int filter_errno(unsigned rights, const struct seccomp_data *data)
 {
         const struct filter_programs *programs = native_programs();
-        if (!programs || rights >= FILTER_VARIANTS)
+        if (!programs || rights >= FILTER_RIGHTS_COUNT)
                 return EPERM;
         const struct filter_span *span = &programs->variants[rights];
-        uint32_t verdict = run(programs->code + span->start, span->count, data);
-        bool told = (verdict & SECCOMP_RET_ACTION_FULL) == SECCOMP_RET_USER_NOTIF;
-        return told ? (int)(verdict & SECCOMP_RET_DATA) : EPERM;
+        uint32_t verdict = simulate(programs->code + span->start, span->count, data);
+        bool notified = (verdict & SECCOMP_RET_ACTION_FULL) == SECCOMP_RET_USER_NOTIF;
+        return notified ? (int)(verdict & SECCOMP_RET_DATA) : EPERM;
 }
 
-const struct filter_told *filter_find_told(int number)
+const struct filter_notified *filter_find_notified(int number)
 {
         const struct filter_programs *programs = native_programs();
-        for (size_t i = 0; programs && i < programs->told_count; i++)
-                if (programs->told[i].number == number)
-                        return &programs->told[i];
+        for (size_t i = 0; programs && i < programs->notified_count; i++)
+                if (programs->notified[i].number == number)
+                        return &programs->notified[i];
         return NULL;
+}
+
+bool platform_describe_call(int number, const char **ret_call, const char **ret_group)
+{
+        const struct filter_notified *notified = filter_find_notified(number);
+        if (!notified)
+                return false;
+        *ret_call = notified->call;
+        *ret_group = notified->group;
+        return true;
 }

@@ -1,6 +1,6 @@
 /*
- * What the filters say, as tables: for the program that compiles them, and for the tests that check what it compiled.
- * The tables themselves, and why each call is where it is: filter_table.c. Nothing of this is linked into ringwall.
+ * The filters as tables: for the program that compiles them, and for the tests that check its output. The tables, and
+ * the reason for each call's place: filter_table.c. Not linked into ringwall.
  */
 #ifndef RINGWALL_LINUX_FILTER_TABLE_H
 #define RINGWALL_LINUX_FILTER_TABLE_H
@@ -15,51 +15,75 @@ enum filter_arch {
 };
 
 enum {
-        FILTER_NUMBERS_MAX = 1024, /* no call has a number beyond: unknown */
+        FILTER_NUMBERS_MAX = 1024, /* no call that is known has a higher number */
         FILTER_TESTS_MAX = 3,
 };
 
-/* The numbering that a filter belongs to. Calls made in another one are killed. */
+/* The system call ABI of a filter. A process that makes a call of another ABI is killed. */
 struct filter_abi {
         const char *name;
-        uint32_t audit;   /* AUDIT_ARCH_*, which is also how libseccomp names it */
-        uint32_t foreign; /* numbers from here on belong to another ABI of the same audit value; 0: none */
+        uint32_t audit;   /* AUDIT_ARCH_*, which is also libseccomp's identifier */
+        uint32_t foreign; /* numbers from here on belong to another ABI with the same audit value; 0: none */
 };
 extern const struct filter_abi filter_abis[FILTER_ARCHES];
 
 /*
- * Calls of one kind share a verdict: `with` where the plan has the right (or the group needs none), else `without`.
- * Verdicts are SECCOMP_RET_*, with their errno.
+ * The calls of a group share a verdict: `with` where the plan has the right (or the group needs none), else `without`.
+ * Verdicts are SECCOMP_RET_* with their errno.
  */
 struct filter_group {
         const char *name;
         unsigned right; /* of enum filter_right, or 0 */
         uint32_t with, without;
-        const char *const *calls; /* NULL after the last */
+        const char *const *calls; /* NULL-terminated */
 };
 extern const struct filter_group filter_groups[];
 extern const size_t filter_group_count;
 
 /*
- * Holds when (argument & mask) == value. The kernel takes the arguments that are tested here as 32 bits, so only the
- * lower half is looked at: what stands in the upper half cannot change the verdict, as it cannot change the call.
+ * True when (argument & mask) == value. The kernel reads the arguments that are tested here as 32 bits, so only the
+ * lower half is compared: the upper half can change neither the verdict nor the call.
  */
 struct filter_test {
         uint8_t argument;
         uint32_t mask, value; /* mask 0: no test */
 };
 
-/* Verdicts that depend on arguments. They come before the group's; of those whose tests all hold, the first decides. */
+/*
+ * Verdicts that depend on arguments, checked before the group's. The first condition whose tests are all true decides.
+ */
 struct filter_condition {
         const char *call;
-        unsigned with, without; /* counts in plans that have all the rights of the one and none of the other */
+        unsigned with, without; /* applies to plans that have all rights of `with` and none of `without` */
         struct filter_test tests[FILTER_TESTS_MAX];
         uint32_t action;
 };
 extern const struct filter_condition filter_conditions[];
 extern const size_t filter_condition_count;
 
-/* Numbers of calls that the oldest libseccomp of our builds does not know; -1 where an architecture lacks the call. */
+/*
+ * Calls that the guard checks (guard.h). In a box with a guard these tables come before all others: the first condition
+ * whose tests are all true decides; otherwise the call is notified. FILTER_PASS leaves it to the tables above.
+ */
+struct filter_guarded {
+        const char *call;
+        unsigned guard;  /* of enum filter_guard: only in boxes with these bits */
+        uint32_t action; /* 0: notify */
+};
+extern const struct filter_guarded filter_guarded[];
+extern const size_t filter_guarded_count;
+
+/*
+ * Their conditions; `with` and `without` are of enum filter_guard. A call that is not listed above passes if none
+ * applies.
+ */
+extern const struct filter_condition filter_guard_conditions[];
+extern const size_t filter_guard_condition_count;
+
+/* Not a verdict of the kernel: leaves the call to the tables above. */
+#define FILTER_PASS UINT32_MAX
+
+/* Numbers of calls that the oldest supported libseccomp does not know; -1 where an architecture lacks the call. */
 struct filter_number {
         const char *call;
         int numbers[FILTER_ARCHES];

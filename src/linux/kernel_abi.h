@@ -1,6 +1,6 @@
 /*
- * Kernel interface that the build machine's headers may be too old to know. Only numbers and layouts, each fixed for
- * good by the kernel's ABI, so knowing one says nothing about the kernel that runs: that is asked, by the probes.
+ * Parts of the kernel interface that the build machine's headers may lack: only numbers and layouts, which the kernel's
+ * ABI never changes. They say nothing about the running kernel; the probes ask that.
  */
 #ifndef RINGWALL_LINUX_KERNEL_ABI_H
 #define RINGWALL_LINUX_KERNEL_ABI_H
@@ -12,12 +12,12 @@
 #include <stdint.h>
 #include <sys/syscall.h>
 
-/* Landlock, whole up to ABI 10. The header's struct grows with its version; this one does not. */
+/* struct landlock_ruleset_attr up to ABI 10. The struct in the header depends on its version; this one does not. */
 struct landlock_attr {
         uint64_t handled_fs, handled_net, scoped;
 };
 
-/* A rule for a TCP port (ABI 4); the header's own name for its number is no macro that could be asked for. */
+/* A rule for a TCP port (ABI 4). The header's constant is an enum, whose presence #ifdef cannot test. */
 struct landlock_port_attr {
         uint64_t allowed_access, port;
 };

@@ -1,15 +1,21 @@
-/* Mounts; see mountinfo.h. A line: id parent device root point options… - type source options. */
+/* Parses mountinfo; see mountinfo.h. A line: id parent device root point options… - type source options. */
 #include "linux/mountinfo.h"
 
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/fd.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "platform/platform.h"
+#include "policy/pattern.h"
 
-enum { MOST_BYTES = 4 * 1024 * 1024 }; /* a machine with very many mounts */
+enum { BYTES_MAX = 4 * 1024 * 1024 }; /* enough for very many mounts */
 
-/* Undoes \040 in place. */
+/* Decodes octal escapes such as \040, in place. */
 static void unescape(char *text)
 {
         char *to = text;
@@ -65,5 +71,33 @@ bool mountinfo_next(const char **text, struct mount *ret)
 int mountinfo_read(char **ret)
 {
         size_t length;
-        return fd_read_file("/proc/self/mountinfo", MOST_BYTES, ret, &length, NULL);
+        return fd_read_file("/proc/self/mountinfo", BYTES_MAX, ret, &length, NULL);
+}
+
+static uint64_t find_mount_id(const char *path)
+{
+        struct statx x;
+        bool known = statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, STATX_MNT_ID, &x) == 0 && x.stx_mask & STATX_MNT_ID;
+        return known ? x.stx_mnt_id : 0;
+}
+
+/* Is there another mount of the file's file system at the directory or below it? */
+bool platform_may_alias(const char *directory, const char *path)
+{
+        CLEANUP_FREE char *mountinfo = NULL;
+        if (mountinfo_read(&mountinfo) < 0)
+                return true;
+        uint64_t of_file = find_mount_id(path), of_directory = find_mount_id(directory);
+        char device[sizeof "4294967295:4294967295"] = "";
+        struct mount *m = malloc(sizeof *m); /* large */
+        const char *text = mountinfo;
+        bool shown = !m || !of_file || !of_directory;
+        while (!shown && mountinfo_next(&text, m))
+                if (m->id == of_file)
+                        (void)snprintf(device, sizeof device, "%s", m->device);
+        for (text = mountinfo; !shown && mountinfo_next(&text, m);)
+                shown = m->id != of_file && strcmp(m->device, device) == 0 &&
+                        (m->id == of_directory || path_is_beneath(m->point, directory));
+        free(m);
+        return shown || !*device;
 }

@@ -8,16 +8,16 @@
 
 struct mount {
         uint64_t id;
-        const char *device;       /* "8:1": of the file system */
-        const char *root, *point; /* what is shown of it, and where */
-        const char *type;         /* "" when its line was too long to know */
-        char line[9 * PATH_MAX];  /* two paths, of which every byte may be written as four */
+        const char *device;       /* of the file system, as "8:1" */
+        const char *root, *point; /* the directory of the file system that is mounted, and where */
+        const char *type;         /* "" if the line was truncated before it */
+        char line[9 * PATH_MAX];  /* room for two paths, each byte of which may be escaped as four */
 };
 
-/* The next mount of the text; false behind the last. What is no such line is passed over. Touches no file. */
+/* Parses the next mount of the text; false after the last. Skips lines of another form. Opens no file. */
 bool mountinfo_next(const char **text, struct mount *ret);
 
-/* The text. As fd_read_file(). */
+/* Reads /proc/self/mountinfo. Returns what fd_read_file() does. */
 int mountinfo_read(char **ret);
 
 #endif

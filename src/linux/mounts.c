@@ -1,4 +1,4 @@
-/* The new mount interface; see mounts.h. */
+/* Wrappers of the new mount interface; see mounts.h. */
 #include "linux/mounts.h"
 
 #include <errno.h>

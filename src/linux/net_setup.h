@@ -1,7 +1,8 @@
 /*
- * Setting up the network namespace of a box, for hold_net.c, which does it, and net.c, which asks whether it could be done.
+ * Setting up the network namespace of a box: for wall_net.c, which does it, and probe_net.c, which asks whether it is
+ * possible.
  *
- * What is said to the kernel are netlink messages that were put together when ringwall was built (net_generate.c). They never
+ * The kernel is configured by netlink messages that were generated when ringwall was built (net_generate.c). They never
  * change: addresses and ports are the same in every box.
  */
 #ifndef RINGWALL_LINUX_NET_SETUP_H
@@ -14,20 +15,29 @@
 struct net_messages {
         const unsigned char *bytes;
         size_t length;
-        unsigned acknowledgements; /* that the kernel gives when all went well */
+        unsigned acknowledgements; /* that the kernel sends on success */
 };
 
-/* Generated. The address and the route of one family on the loopback (NETLINK_ROUTE), and the nftables rules (NETLINK_NETFILTER). */
+/*
+ * Generated. The address and the route of one address family on the loopback (NETLINK_ROUTE), and the nftables rules
+ * (NETLINK_NETFILTER).
+ */
 extern const struct net_messages net_routes_v4, net_routes_v6, net_rules;
 
-/* All of these are for a process with every capability in its own network namespace, and return -errno when they fail. */
+/* These run in a process with every capability in its own network namespace. They return -errno on failure. */
 
 int net_raise_loopback(void);
 
-/* 0, or what the kernel refused first. */
-int net_tell_kernel(int bus, const struct net_messages *m);
+/* Sends the messages to the kernel. Returns 0, or the first error of the kernel. */
+int net_send_messages(int protocol, const struct net_messages *m);
 
-/* A socket of the type on the loopback, at this port; it does not block. */
+/* A non-blocking socket of this type, bound to this port of the loopback; a stream socket listens. */
 int net_listen(int type, bool v6, uint16_t port);
+
+/*
+ * How often the processes of this network namespace tried to reach an address that has no route: in a namespace with
+ * only a loopback, any address but its own. 0 if the kernel's counters cannot be read.
+ */
+unsigned net_count_unroutable(void);
 
 #endif

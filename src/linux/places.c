@@ -1,20 +1,27 @@
 /*
  * Finding places.
  *
- * What it is for: a plan speaks of names, mounts are made of directories. This file follows each rule's path through
- * the symbolic links of this machine and notes the links themselves, so that a box finds /bin -> usr/bin as it is used
- * to; looks patterns up in the directories they can match in; and adds the directories that must stay where they are.
+ * What it is for: a plan is about names, mounts are made of files and directories. This file resolves each rule's path
+ * through the symbolic links of this machine and records the links, so that /bin -> usr/bin works in the box too; finds
+ * the matches of patterns; and adds the directories that must not be renamed.
  *
- * How it works: once, before any mount is made. Between now and the mount another box may change the same workspace, so
- * a place is opened again without following any link: root.c and carve.c.
+ * How it works: once, before any mount is made. Another box may change the same workspace before the mount, so root.c
+ * and carve.c open each place again without following links.
  *
- * A protected path that is a mount point cannot be replaced, but a parent of it could be renamed and another put in its
- * place, so every directory between it and the writable directory around it is pinned: made a mount point too. So is a
- * symbolic link on the way to it.
+ * A denied path that is a mount point cannot be replaced, but a parent of it could be renamed and another directory put
+ * in its place. So every directory between the path and the enclosing writable directory is pinned: made a mount point
+ * too. So is a symbolic link on the path.
  *
- * An attacker controls what lies in the workspace from an earlier run: deep or endless trees (walks are counted), and
- * links that lead anywhere. A grant that would go through such a link is refused, as the agent would choose what is
- * granted.
+ * A deny_write forbids writing at and below its path, whatever grants it, so a writable place there becomes read-only
+ * (settle_frozen()): with mounts alone the deepest mount would decide. Protect rules and deny_write patterns are left
+ * to the guard (is_left_to_guard()): they have places only where there are neither mounts nor a guard.
+ *
+ * An attacker controls the content of a workspace, from an earlier run of this box or of another:
+ * - deep or endless trees: walks are capped;
+ * - links to anywhere: a grant through a link that a box could have made is refused, because the agent would choose
+ *   what is granted (place_links.c);
+ * - modes: a box runs as the person, so it can open a directory again that belongs to the person and cannot be searched
+ *   now. A denied path inside it is taken to exist, and the whole directory is denied (deny_unsearchable()).
  */
 #include "linux/places.h"
 
@@ -29,52 +36,64 @@
 
 #include "base/fd.h"
 #include "base/text.h"
+#include "linux/place_links.h"
 #include "policy/caps.h"
 #include "policy/pattern.h"
 #include "policy/rule_index.h"
 
-enum { MOST_LINKS = 40, MOST_WALKED = 200000, MOST_DEPTH = 64 };
+enum { LINKS_MAX = 40, WALKED_MAX = 200000, DEPTH_MAX = 64 };
 
-struct step {
+/* A symbolic link that was followed to resolve a grant. */
+struct followed_link {
         const struct rule *rule;
         const char *link, *target;
+        bool may_be_from_box;
 };
 
 struct finder {
         struct arena *arena;
+        bool guarded;
         const struct plan *plan;
-        struct places *out;
+        struct places *places;
         struct error *error;
-        size_t walked;
-        const struct rule *rule; /* whose path is being followed */
-        struct step *steps;      /* links that were followed for grants */
-        size_t step_count;
+        size_t walked_count;
+        const struct rule *rule; /* the rule whose path is being resolved */
+        const char *pattern;     /* the pattern that is being searched for */
+        struct followed_link *followed;
+        size_t followed_count;
+        struct place *ceiling_denials; /* the places that a ceiling denies to read */
+        size_t ceiling_denial_count;
 };
 
-static const char stage[] = "find paths";
-
-/* Nothing is there, for us, and so for the box. Any other failure means that we do not know. */
-static bool is_out_of_reach(int result)
+/* The path does not exist. -EACCES does not say that: its owner may be able to open it again. */
+static bool is_absent(int result)
 {
-        return result == -ENOENT || result == -ENOTDIR || result == -EACCES || result == -ELOOP;
+        return result == -ENOENT || result == -ENOTDIR || result == -ELOOP;
 }
 
-static int add(struct finder *f, enum place_kind kind, const char *path, bool directory, const struct rule *rule)
+/* Did the person ask for this grant, or is it a default? The workspace is always the person's. */
+static bool is_requested(const struct rule *rule)
 {
-        struct place *slot = arena_array_add(f->arena, &f->out->list, &f->out->count, sizeof *slot);
+        return !source_is_default(rule->from) || rule_is_of_set(rule, SET_WORKSPACE);
+}
+
+static int add_place(struct finder *f, enum place_kind kind, const char *path, bool directory, const struct rule *rule)
+{
+        struct place *slot = arena_array_add(f->arena, &f->places->list, &f->places->count, sizeof *slot);
         if (!slot)
-                return error_errno(f->error, ENOMEM, stage, "no memory");
+                return error_errno(f->error, ENOMEM, "no memory");
         *slot = (struct place){ .kind = kind, .path = path, .is_directory = directory, .rule = rule };
         return 0;
 }
 
-/* The writable place around this one, or NULL. */
-static const char *writable_around(const struct finder *f, const char *path)
+/* The innermost writable place that contains the path, or NULL. */
+static const char *find_innermost_writable(const struct finder *f, const char *path)
 {
         const char *best = NULL;
-        for (size_t i = 0; i < f->out->count; i++) {
-                const struct place *p = &f->out->list[i];
-                if (p->kind == PLACE_WRITE && path_is_beneath(path, p->path) && (!best || strlen(p->path) > strlen(best)))
+        for (size_t i = 0; i < f->places->count; i++) {
+                const struct place *p = &f->places->list[i];
+                if (p->kind == PLACE_WRITE && path_is_beneath(path, p->path) &&
+                    (!best || strlen(p->path) > strlen(best)))
                         best = p->path;
         }
         return best;
@@ -82,51 +101,51 @@ static const char *writable_around(const struct finder *f, const char *path)
 
 static int add_pins(struct finder *f, const char *path, const struct rule *rule)
 {
-        const char *around = writable_around(f, path);
-        if (!around)
+        const char *enclosing = find_innermost_writable(f, path);
+        if (!enclosing)
                 return 0;
-        for (size_t i = strlen(path); i-- > strlen(around) + 1;) {
+        for (size_t i = strlen(path); i-- > strlen(enclosing) + 1;) {
                 if (path[i] != '/')
                         continue;
                 const char *parent = arena_copy(f->arena, path, i);
-                int r = parent ? add(f, PLACE_PIN, parent, true, rule)
-                               : error_errno(f->error, ENOMEM, stage, "no memory");
+                int r = parent ? add_place(f, PLACE_PIN, parent, true, rule)
+                               : error_errno(f->error, ENOMEM, "no memory");
                 if (r < 0)
                         return r;
         }
         return 0;
 }
 
-static int note_link(struct finder *f, const char *path, const char *target)
+static int record_link(struct finder *f, const char *path, const char *target, bool may_be_from_box)
 {
         bool grant = f->rule->kind <= RULE_PRIVATE;
         if (grant) {
-                struct step *step = arena_array_add(f->arena, &f->steps, &f->step_count, sizeof *step);
-                if (!step)
-                        return error_errno(f->error, ENOMEM, stage, "no memory");
-                *step = (struct step){ f->rule, path, target };
-        } else if (writable_around(f, path)) {
+                struct followed_link *link = arena_array_add(f->arena, &f->followed, &f->followed_count, sizeof *link);
+                if (!link)
+                        return error_errno(f->error, ENOMEM, "no memory");
+                *link = (struct followed_link){ f->rule, path, target, may_be_from_box };
+        } else if (find_innermost_writable(f, path)) {
                 int r = add_pins(f, path, f->rule);
                 if (r == 0)
-                        r = add(f, PLACE_PIN, path, false, f->rule);
+                        r = add_place(f, PLACE_PIN, path, false, f->rule);
                 if (r < 0)
                         return r;
         }
-        for (size_t i = 0; i < f->out->link_count; i++)
-                if (strcmp(f->out->links[i].path, path) == 0)
+        for (size_t i = 0; i < f->places->link_count; i++)
+                if (strcmp(f->places->links[i].path, path) == 0)
                         return 0;
-        struct place_link *slot = arena_array_add(f->arena, &f->out->links, &f->out->link_count, sizeof *slot);
+        struct place_link *slot = arena_array_add(f->arena, &f->places->links, &f->places->link_count, sizeof *slot);
         if (!slot)
-                return error_errno(f->error, ENOMEM, stage, "no memory");
+                return error_errno(f->error, ENOMEM, "no memory");
         *slot = (struct place_link){ path, target };
         return 0;
 }
 
 /*
- * The path that a link at the end of `prefix` leads to, with `rest` behind it. A `..` in it stays: what stands before it may
- * be a link too, and then the kernel means the directory above that link's target.
+ * The path that results when `prefix`, a link to `target`, is followed and `rest` appended. A `..` is not collapsed:
+ * the name before it may be a link too, and then the kernel takes the parent of that link's target.
  */
-static const char *through_link(struct finder *f, const char *prefix, const char *target, const char *rest)
+static const char *path_through_link(struct finder *f, const char *prefix, const char *target, const char *rest)
 {
         if (*target == '/')
                 return arena_format(f->arena, "%s%s", target, rest);
@@ -134,80 +153,128 @@ static const char *through_link(struct finder *f, const char *prefix, const char
         return arena_format(f->arena, "%.*s/%s%s", parent, prefix, target, rest);
 }
 
-/* 0: there, without a link on the way; -ELOOP: links have to be followed. */
-static int look_straight(const char *path, struct stat *ret_stat)
+/* 0: exists, and no part of the path is a link; -ELOOP: links have to be followed. */
+static int stat_without_links(const char *path, struct stat *ret_stat)
 {
-        CLEANUP_FD int fd = fd_open_straight(AT_FDCWD, path, O_PATH, 0);
+        CLEANUP_FD int fd = fd_open_no_symlinks(AT_FDCWD, path, O_PATH, 0);
         if (fd < 0)
                 return fd;
         return fstat(fd, ret_stat) < 0 ? -errno : 0;
 }
 
-/* Replaces the path by the one that its first link leads to, and notes the link. Without any it stays as it is. */
-static int follow_link(struct finder *f, const char **path)
+/* Follows the first link in the path and records it. A path without links stays as it is. */
+static int follow_first_link(struct finder *f, const char **path)
 {
         const char *from = *path;
         for (size_t i = 1; i <= strlen(from); i++) {
                 char target[PATH_MAX];
+                bool may_be_from_box = false;
                 i += strcspn(from + i, "/");
                 char *prefix = arena_copy(f->arena, from, i);
-                ssize_t n = prefix ? readlink(prefix, target, sizeof target - 1) : 0;
-                if (n < 0 && errno == EINVAL)
-                        continue; /* no link */
-                if (n < 0)
-                        return -errno;
-                target[n] = '\0';
-                const char *kept = arena_string(f->arena, target);
-                const char *behind = prefix && kept ? through_link(f, prefix, kept, from + i) : NULL;
-                if (!behind)
-                        return error_errno(f->error, ENOMEM, stage, "no memory");
-                *path = behind;
-                /* Before it there is no link, so that here a `..` can be taken back as text. */
-                const char *link = pattern_normalise(f->arena, prefix);
-                return link ? note_link(f, link, kept) : error_errno(f->error, ENOMEM, stage, "no memory");
+                /* The prefix has no link before its last name, so `..` can be collapsed as text. */
+                const char *link = prefix ? pattern_normalise(f->arena, prefix) : NULL;
+                int r = link ? place_link_read(link, target, &may_be_from_box) : -ENOMEM;
+                if (r == -EINVAL)
+                        continue; /* not a link */
+                if (r < 0 && r != -ENOMEM)
+                        return r;
+                const char *kept = link ? arena_string(f->arena, target) : NULL;
+                const char *followed = kept ? path_through_link(f, prefix, kept, from + i) : NULL;
+                if (!followed)
+                        return error_errno(f->error, ENOMEM, "no memory");
+                *path = followed;
+                return record_link(f, link, kept, may_be_from_box);
         }
         return 0;
 }
 
-/*
- * Follows every link in `path`; the end may be missing (-ENOENT, and then nothing is there to show or to hide). Links
- * that are met are noted.
- */
+/* Follows every link in `path` and records it. -ENOENT: the path does not exist, so there is nothing to mount. */
 static int resolve(struct finder *f, const char *path, const char **ret, struct stat *ret_stat)
 {
-        int r = look_straight(path, ret_stat);
-        for (size_t links = 0; r == -ELOOP && links < MOST_LINKS; links++) {
-                r = follow_link(f, &path);
+        int r = stat_without_links(path, ret_stat);
+        for (size_t links = 0; r == -ELOOP && links < LINKS_MAX; links++) {
+                r = follow_first_link(f, &path);
                 if (r == 0)
-                        r = look_straight(path, ret_stat);
+                        r = stat_without_links(path, ret_stat);
         }
         if (r < 0)
                 return r;
-        *ret = pattern_normalise(f->arena, path); /* there is no link left in it */
-        return *ret ? 0 : error_errno(f->error, ENOMEM, stage, "no memory");
+        const char *normal = pattern_normalise(f->arena, path); /* no links are left in it */
+        if (!normal)
+                return error_errno(f->error, ENOMEM, "no memory");
+        *ret = normal;
+        return 0;
+}
+
+static enum place_kind kind_of_denial(const struct rule *rule)
+{
+        return rule->kind == RULE_DENY_READ ? PLACE_COVER : PLACE_FREEZE;
+}
+
+static int add_denied_place(struct finder *f, const char *real, bool directory, const struct rule *rule)
+{
+        int r = add_pins(f, real, rule);
+        if (r == 0)
+                r = add_place(f, kind_of_denial(rule), real, directory, rule);
+        if (r < 0 || rule->kind != RULE_DENY_READ || !rule->of_ceiling)
+                return r;
+        struct place *slot = arena_array_add(f->arena, &f->ceiling_denials, &f->ceiling_denial_count, sizeof *slot);
+        if (!slot)
+                return error_errno(f->error, ENOMEM, "no memory");
+        *slot = f->places->list[f->places->count - 1];
+        return 0;
+}
+
+/*
+ * A parent of `path` cannot be searched. If it belongs to the person, the box could change its mode, so the whole
+ * directory is denied. A directory of another user is out of the box's reach too.
+ */
+static int deny_unsearchable(struct finder *f, const char *path, const struct rule *rule)
+{
+        struct stat st = { 0 };
+        const char *real = path;
+        int r = -EACCES;
+        for (size_t i = strlen(path); r == -EACCES && i-- > 1;) {
+                if (path[i] != '/')
+                        continue;
+                const char *parent = arena_copy(f->arena, path, i);
+                r = parent ? resolve(f, parent, &real, &st) : error_errno(f->error, ENOMEM, "no memory");
+        }
+        if (r < 0)
+                return f->error->code ? r : 0;
+        return st.st_uid == geteuid() ? add_denied_place(f, real, true, rule) : 0;
+}
+
+static int record_absent(struct finder *f, const char *path, const struct rule *rule)
+{
+        if (!find_innermost_writable(f, path))
+                return 0;
+        struct place *slot = arena_array_add(f->arena, &f->places->absent, &f->places->absent_count, sizeof *slot);
+        if (!slot)
+                return error_errno(f->error, ENOMEM, "no memory");
+        *slot = (struct place){ kind_of_denial(rule), path, .rule = rule };
+        return 0;
 }
 
 static int add_denial(struct finder *f, const char *path, const struct rule *rule)
 {
         struct stat st;
         const char *real = NULL;
-        /* Most of what is denied by default does not exist. */
+        /* Most paths that are denied by default do not exist. */
         if (lstat(path, &st) < 0 && (errno == ENOENT || errno == ENOTDIR))
-                return 0;
+                return record_absent(f, path, rule);
         f->rule = rule;
         int r = resolve(f, path, &real, &st);
-        if (is_out_of_reach(r))
+        if (r == -EACCES)
+                return deny_unsearchable(f, path, rule);
+        if (is_absent(r))
                 return 0;
         if (r < 0)
-                return f->error->code ? r : error_errno(f->error, -r, stage, "cannot look at %s", path);
-        enum place_kind kind = rule->kind == RULE_DENY_READ ? PLACE_COVER : PLACE_FREEZE;
-        if (kind == PLACE_FREEZE && !writable_around(f, real))
-                return 0;
-        r = add_pins(f, real, rule);
-        return r < 0 ? r : add(f, kind, real, S_ISDIR(st.st_mode), rule);
+                return f->error->code ? r : error_errno(f->error, -r, "cannot look at %s", path);
+        return add_denied_place(f, real, S_ISDIR(st.st_mode), rule);
 }
 
-/* How many directories deep can a pattern match, below the one that it is looked for in? */
+/* How many levels below its anchor directory can the pattern match? */
 static size_t levels_below(const struct rule *rule)
 {
         size_t names = 0;
@@ -216,7 +283,36 @@ static size_t levels_below(const struct rule *rule)
         return strstr(rule->path, "**") ? SIZE_MAX : names;
 }
 
-/* Looks for matches below one directory. Names are joined by hand, because the tree may be deep and hostile. */
+/*
+ * A directory that cannot be listed is denied as a whole if the box could open names in it: if the box may search it,
+ * or if it belongs to the person, so that the box can change its mode.
+ */
+static int deny_unlistable(struct finder *f, const char *directory, const struct rule *rule)
+{
+        struct stat st;
+        if (stat(directory, &st) < 0)
+                return errno == EACCES ? deny_unsearchable(f, directory, rule) : 0;
+        return st.st_uid == geteuid() || access(directory, X_OK) == 0 ? add_denial(f, directory, rule) : 0;
+}
+
+/* Is a path below this one granted? Then a denial of this one does not decide about all paths below. */
+static bool contains_grant(const struct finder *f, const char *path)
+{
+        for (size_t i = 0; i < f->places->count; i++)
+                if (f->places->list[i].kind <= PLACE_PRIVATE && path_is_beneath(f->places->list[i].path, path))
+                        return true;
+        return false;
+}
+
+/* Is every path below this match denied too? With deny_read not if one of them is granted. */
+static bool decides_below(const struct finder *f, const char *path, const struct rule *rule)
+{
+        return rule->kind != RULE_DENY_READ || !contains_grant(f, path);
+}
+
+/*
+ * Searches the tree below one directory for matches. The tree may be deep and hostile, so entries and depth are capped.
+ */
 static int walk(struct finder *f, const char *directory, const struct rule *rule, unsigned depth)
 {
         int fd = open(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -224,8 +320,9 @@ static int walk(struct finder *f, const char *directory, const struct rule *rule
         if (!dir) {
                 int code = errno;
                 fd_close(&fd);
-                /* What we may not list, the box may not either: it has our rights. */
-                return is_out_of_reach(-code) ? 0 : error_errno(f->error, code, stage, "cannot look into %s", directory);
+                if (code == EACCES)
+                        return deny_unlistable(f, directory, rule);
+                return is_absent(-code) ? 0 : error_errno(f->error, code, "cannot list %s", directory);
         }
         int r = 0;
         bool deeper = depth + 1 < levels_below(rule);
@@ -233,50 +330,84 @@ static int walk(struct finder *f, const char *directory, const struct rule *rule
         for (struct dirent *d; r == 0 && (d = readdir(dir)); errno = 0) { // cppcheck-suppress readdirCalled
                 if (strcmp(d->d_name, ".") == 0 || strcmp(d->d_name, "..") == 0)
                         continue;
-                if (++f->walked > MOST_WALKED || depth == MOST_DEPTH) {
-                        r = error_set(f->error, E2BIG, stage,
-                                      "the pattern %s has to be looked for in too many files below %s", rule->path,
+                if (++f->walked_count > WALKED_MAX || depth == DEPTH_MAX) {
+                        if (f->guarded)
+                                break; /* the guard enforces the rule for the rest */
+                        r = error_set(f->error, E2BIG,
+                                      "there are too many files to search for the pattern %s below %s", rule->path,
                                       directory);
                         break;
                 }
-                const char *path = arena_format(f->arena, "%s/%s", strcmp(directory, "/") == 0 ? "" : directory, d->d_name);
-                if (!path)
-                        r = error_errno(f->error, ENOMEM, stage, "no memory");
-                else if (pattern_match(rule->path, path))
+                const char *path =
+                        arena_format(f->arena, "%s/%s", strcmp(directory, "/") == 0 ? "" : directory, d->d_name);
+                if (!path) {
+                        r = error_errno(f->error, ENOMEM, "no memory");
+                        break;
+                }
+                bool descend = deeper;
+                if (pattern_match(f->pattern, path)) {
                         r = add_denial(f, path, rule);
-                else if (deeper && (d->d_type == DT_DIR || d->d_type == DT_UNKNOWN))
+                        descend = deeper && !decides_below(f, path, rule);
+                }
+                if (r == 0 && descend && (d->d_type == DT_DIR || d->d_type == DT_UNKNOWN))
                         r = walk(f, path, rule, depth + 1);
         }
         if (r == 0 && errno)
-                r = error_errno(f->error, errno, stage, "cannot look into %s", directory);
+                r = error_errno(f->error, errno, "cannot list %s", directory);
         (void)closedir(dir);
         return r;
 }
 
-static int find_denials(struct finder *f)
+/* The pattern may match the anchor itself, because `**` also matches nothing. */
+static int find_matches(struct finder *f, const struct rule *rule)
 {
-        for (size_t i = 0; i < f->plan->rules.count; i++) {
-                const struct rule *rule = &f->plan->rules.list[i];
-                int r = 0;
-                if (rule->kind < RULE_DENY_READ)
-                        continue;
-                if (!rule->glob) {
-                        r = add_denial(f, rule->path, rule);
-                } else {
-                        size_t n = rule_anchor_length(rule);
-                        const char *anchor = n ? arena_copy(f->arena, rule->path, n) : "/";
-                        r = anchor ? walk(f, anchor, rule, 0) : -ENOMEM;
-                }
-                if (r < 0)
-                        return r;
-        }
-        return 0;
+        struct stat st;
+        size_t n = rule_anchor_length(rule);
+        const char *anchor = n ? arena_copy(f->arena, rule->path, n) : "/", *real = anchor;
+        if (!anchor)
+                return error_errno(f->error, ENOMEM, "no memory");
+        f->rule = rule;
+        int r = resolve(f, anchor, &real, &st);
+        if (r == -EACCES)
+                return deny_unsearchable(f, anchor, rule);
+        if (is_absent(r))
+                return 0;
+        if (r < 0)
+                return f->error->code ? r : error_errno(f->error, -r, "cannot look at %s", anchor);
+        /* Matched below the real path of the anchor, because grants are stored by their real paths. */
+        const char *escaped = strcmp(real, "/") == 0 ? "" : pattern_escape(f->arena, real);
+        f->pattern = escaped ? arena_format(f->arena, "%s%s", escaped, rule->path + n) : NULL;
+        if (!f->pattern)
+                return error_errno(f->error, ENOMEM, "no memory");
+        bool matches = pattern_match(f->pattern, real);
+        r = matches ? add_denial(f, real, rule) : 0;
+        return r < 0 || (matches && decides_below(f, real, rule)) ? r : walk(f, real, rule, 0);
 }
 
-/* The devices of every box are made by root.c, not taken from the rules. */
-static bool is_made_anyway(const struct rule *rule)
+/*
+ * The guard (guard.h) enforces protect rules by name; a mount there would block the replacements that it allows. It
+ * also enforces deny_write patterns, without a search for present matches.
+ */
+static bool is_left_to_guard(const struct finder *f, const struct rule *rule)
 {
-        return (rule->set && strcmp(rule->set, "devices") == 0) || strcmp(rule->path, "/proc") == 0;
+        return f->guarded && (rule->kind == RULE_PROTECT || (rule->kind == RULE_DENY_WRITE && rule->glob));
+}
+
+static int find_denials(struct finder *f)
+{
+        int r = 0;
+        for (size_t i = 0; r == 0 && i < f->plan->rules.count; i++) {
+                const struct rule *rule = &f->plan->rules.list[i];
+                if (rule->kind >= RULE_DENY_READ && !is_left_to_guard(f, rule))
+                        r = rule->glob ? find_matches(f, rule) : add_denial(f, rule->path, rule);
+        }
+        return r;
+}
+
+/* root.c makes the devices and /proc of every box, whatever the rules say. */
+static bool is_in_every_box(const struct rule *rule)
+{
+        return rule_is_of_set(rule, SET_DEVICES) || strcmp(rule->path, "/proc") == 0;
 }
 
 static int find_grants(struct finder *f)
@@ -288,26 +419,29 @@ static int find_grants(struct finder *f)
                 const struct rule *rule = &f->plan->rules.list[i];
                 struct stat st = { .st_mode = S_IFDIR };
                 const char *real = rule->path;
-                if (rule->kind > RULE_PRIVATE || is_made_anyway(rule))
+                if (rule->kind > RULE_PRIVATE || is_in_every_box(rule))
                         continue;
                 f->rule = rule;
                 int r = rule->kind == RULE_PRIVATE ? 0 : resolve(f, rule->path, &real, &st);
-                if (is_out_of_reach(r))
+                if (is_absent(r) || (r == -EACCES && !is_requested(rule)))
                         continue;
                 if (r < 0)
-                        return f->error->code ? r : error_errno(f->error, -r, stage, "cannot look at %s", rule->path);
-                r = add(f, kinds[rule->kind], real, S_ISDIR(st.st_mode), rule);
+                        return f->error->code ? r
+                                              : error_errno(f->error, -r, "cannot look at %s, so it cannot be "
+                                                            "granted; change its mode or remove the grant", rule->path);
+                r = add_place(f, kinds[rule->kind], real, S_ISDIR(st.st_mode), rule);
                 if (r < 0)
                         return r;
         }
         return 0;
 }
 
-/* Returns whether there was one. */
-static bool drop_place_of(struct places *places, const struct rule *rule)
+/* Removes the place of a rule from the list. False: the rule has no place. */
+static bool remove_place_of(struct places *places, const struct rule *rule, struct place *ret)
 {
         for (size_t i = 0; i < places->count; i++) {
                 if (places->list[i].rule == rule) {
+                        *ret = places->list[i];
                         places->list[i] = places->list[--places->count];
                         return true;
                 }
@@ -315,24 +449,94 @@ static bool drop_place_of(struct places *places, const struct rule *rule)
         return false;
 }
 
+static bool is_suspect(const struct finder *f, const struct followed_link *s)
+{
+        return s->may_be_from_box || find_innermost_writable(f, s->link);
+}
+
+/* Do the other grants, which need no suspicious link, cover this place? */
+static bool is_granted_otherwise(const struct finder *f, const struct place *p)
+{
+        for (size_t i = 0; i < f->places->count; i++) {
+                const struct place *other = &f->places->list[i];
+                bool enough = other->kind == PLACE_WRITE || (other->kind == PLACE_READ && p->kind == PLACE_READ);
+                if (enough && path_is_beneath(p->path, other->path))
+                        return true;
+        }
+        return false;
+}
+
+static int record_left_out(struct finder *f, const struct followed_link *s)
+{
+        struct places *out = f->places;
+        struct left_out_grant *slot = arena_array_add(f->arena, &out->left_out, &out->left_out_count, sizeof *slot);
+        if (!slot)
+                return error_errno(f->error, ENOMEM, "no memory");
+        *slot = (struct left_out_grant){ s->rule, s->link, s->target };
+        return 0;
+}
+
 /*
- * Now that all writable places are known: a grant of the person's through a link in one of them is refused, one of our
- * own is left out. Judged are the links that were followed; to look again would be to look at something else.
+ * Runs when all writable places are known. A grant that the person asked for is refused if its path leads through a
+ * link that a box could have made; a default one is left out. The links recorded by resolve() are checked: reading them
+ * again would be a race. All such grants are removed before the first is checked, so that none justifies another.
  */
 static int check_links(struct finder *f)
 {
-        for (size_t i = 0; i < f->step_count; i++) {
-                const struct step *s = &f->steps[i];
-                if (writable_around(f, s->link) && drop_place_of(f->out, s->rule) &&
-                    strcmp(s->rule->from.name, "default") != 0)
-                        return error_set(f->error, EPERM, stage,
-                                         "%s is a symbolic link that a program in the box could have made; it leads to %s. "
-                                         "To grant that, name it", s->link, s->target);
+        struct place *taken = arena_alloc(f->arena, (f->followed_count + 1) * sizeof *taken);
+        if (!taken)
+                return error_errno(f->error, ENOMEM, "no memory");
+        for (size_t i = 0; i < f->followed_count; i++) {
+                taken[i].rule = NULL;
+                if (is_suspect(f, &f->followed[i]) && !remove_place_of(f->places, f->followed[i].rule, &taken[i]))
+                        taken[i].rule = NULL;
+        }
+        for (size_t i = 0; i < f->followed_count; i++) {
+                const struct followed_link *s = &f->followed[i];
+                if (!taken[i].rule || is_granted_otherwise(f, &taken[i]))
+                        continue;
+                if (is_requested(s->rule))
+                        return error_set(f->error, EPERM,
+                                         "%s is a symbolic link that a program in a box could have made; it leads to "
+                                         "%s. To grant %s, name it by its real path", s->link, s->target,
+                                         taken[i].path);
+                int r = record_left_out(f, s);
+                if (r < 0)
+                        return r;
         }
         return 0;
 }
 
-/* Parents first. Of the same place: grants, then pins, then what denies; of two grants the wider last, so that it counts. */
+/*
+ * The compiler removed grants inside a ceiling's denials, but it compares only names. Through a link a grant may have
+ * another name than the denial. Here both are real paths, so such a grant is found and removed.
+ */
+static bool is_denied_by_ceiling(const struct finder *f, const struct place *p)
+{
+        if (p->kind != PLACE_READ && p->kind != PLACE_WRITE)
+                return false;
+        for (size_t i = 0; i < f->ceiling_denial_count; i++) {
+                const struct rule *by = f->ceiling_denials[i].rule;
+                if (path_is_beneath(p->path, f->ceiling_denials[i].path) &&
+                    pattern_depth(by->path, by->glob, p->rule->path) < 0)
+                        return true;
+        }
+        return false;
+}
+
+static void drop_denied_by_ceiling(struct finder *f)
+{
+        size_t kept = 0;
+        for (size_t i = 0; i < f->places->count; i++)
+                if (!is_denied_by_ceiling(f, &f->places->list[i]))
+                        f->places->list[kept++] = f->places->list[i];
+        f->places->count = kept;
+}
+
+/*
+ * Parents first. For the same path: grants, then pins, then denials; of two grants the wider last, because the last one
+ * counts.
+ */
 static int compare(const void *a, const void *b)
 {
         static const int order[] = {
@@ -346,14 +550,78 @@ static int compare(const void *a, const void *b)
                 q++;
         }
         if (*p != *q) {
-                /* A slash sorts before everything, so that /a/b comes before /a-b and behind /a. */
-                int c = *p == '/' ? 1 : *p ? (unsigned char)*p + 1 : 0, d = *q == '/' ? 1 : *q ? (unsigned char)*q + 1 : 0;
+                /* A slash sorts before all other characters, so that /a/b comes after /a and before /a-b. */
+                int c = *p == '/' ? 1
+                        : *p      ? (unsigned char)*p + 1
+                                  : 0,
+                    d = *q == '/' ? 1
+                        : *q      ? (unsigned char)*q + 1
+                                  : 0;
                 return c - d;
         }
         return order[x->kind] - order[y->kind];
 }
 
-/* One mount for each place: of several the last in order decides, and a denial needs what lies under it. */
+/* Is this very path frozen? The places are sorted, and `index` is the first with this path. */
+static bool is_frozen_itself(const struct places *places, size_t index)
+{
+        const char *path = places->list[index].path;
+        for (size_t i = index; i < places->count && strcmp(places->list[i].path, path) == 0; i++)
+                if (places->list[i].kind == PLACE_FREEZE)
+                        return true;
+        return false;
+}
+
+/*
+ * A writable place at or below a frozen one becomes read-only. A private directory is frozen after all other places
+ * (`ret_private`), because mount points have to be made in it first. A frozen place that is not in a writable one is
+ * dropped.
+ */
+static int settle_frozen(struct places *places, struct arena *a, struct places *ret_private)
+{
+        const char *frozen = NULL, *writable = NULL; /* the outermost that contains this place */
+        const char *private = NULL;                  /* the last private directory */
+        size_t kept = 0;
+        for (size_t i = 0; i < places->count; i++) {
+                struct place p = places->list[i];
+                if (frozen && !path_is_beneath(p.path, frozen))
+                        frozen = NULL;
+                if (writable && !path_is_beneath(p.path, writable))
+                        writable = NULL;
+                if (!frozen && is_frozen_itself(places, i))
+                        frozen = p.path;
+                if (frozen && p.kind == PLACE_WRITE)
+                        p.kind = PLACE_READ;
+                if (frozen && p.kind == PLACE_PRIVATE) {
+                        struct place *slot = arena_array_add(a, &ret_private->list, &ret_private->count, sizeof *slot);
+                        if (!slot)
+                                return -ENOMEM;
+                        *slot = p;
+                        slot->kind = PLACE_FREEZE;
+                        private = p.path;
+                }
+                if (!writable && p.kind == PLACE_WRITE)
+                        writable = p.path;
+                bool later = private && strcmp(p.path, private) == 0;
+                if (p.kind != PLACE_FREEZE || (writable && !later))
+                        places->list[kept++] = p;
+        }
+        places->count = kept;
+        return 0;
+}
+
+static int append(struct places *places, struct arena *a, const struct places *more)
+{
+        for (size_t i = 0; i < more->count; i++) {
+                struct place *slot = arena_array_add(a, &places->list, &places->count, sizeof *slot);
+                if (!slot)
+                        return -ENOMEM;
+                *slot = more->list[i];
+        }
+        return 0;
+}
+
+/* One mount per path and kind: the last of several grants counts. A denial keeps the grant under it. */
 static void drop_repeats(struct places *places)
 {
         size_t kept = 0;
@@ -369,28 +637,30 @@ static void drop_repeats(struct places *places)
         places->count = kept;
 }
 
-/* What root.c makes of its own there hides a grant of what lies around it. */
+/* Here root.c mounts its own /dev and /proc, which hide the grant of a parent directory. */
 static bool is_made_by_root(const char *path)
 {
         return path_is_beneath(path, "/dev") || path_is_beneath(path, "/proc");
 }
 
-/* A grant inside a grant of the same kind, with nothing else between them, says nothing new. */
+/* Drops a grant directly inside a grant of the same kind, and a denial inside a cover: neither changes anything. */
 static int drop_inner(struct places *places, struct arena *a)
 {
         size_t kept = 0, depth = 0;
-        const struct place **around = arena_alloc(a, (places->count + 1) * sizeof *around); /* those that we are in */
-        if (!around)
+        const struct place **enclosing = arena_alloc(a, (places->count + 1) * sizeof *enclosing); /* a stack */
+        if (!enclosing)
                 return -ENOMEM;
         for (size_t i = 0; i < places->count; i++) {
                 struct place p = places->list[i];
-                while (depth && !path_is_beneath(p.path, around[depth - 1]->path))
+                while (depth && !path_is_beneath(p.path, enclosing[depth - 1]->path))
                         depth--;
-                if (depth && p.kind <= PLACE_WRITE && around[depth - 1]->kind == p.kind && !is_made_by_root(p.path))
+                if (depth && p.kind <= PLACE_WRITE && enclosing[depth - 1]->kind == p.kind && !is_made_by_root(p.path))
+                        continue;
+                if (depth && p.kind > PLACE_PRIVATE && enclosing[depth - 1]->kind == PLACE_COVER)
                         continue;
                 places->list[kept] = p;
                 if (p.kind != PLACE_PIN)
-                        around[depth++] = &places->list[kept];
+                        enclosing[depth++] = &places->list[kept];
                 kept++;
         }
         places->count = kept;
@@ -407,9 +677,10 @@ static void mark_covers(struct places *places)
         }
 }
 
-int places_find(const struct plan *plan, struct arena *a, struct places *ret, struct error *e)
+int places_find(const struct plan *plan, bool guarded, struct arena *a, struct places *ret, struct error *e)
 {
-        struct finder f = { .arena = a, .plan = plan, .out = ret, .error = e };
+        struct finder f = { .arena = a, .guarded = guarded, .plan = plan, .places = ret, .error = e };
+        struct places private = { 0 };
         int r = find_grants(&f);
         if (r == 0)
                 r = check_links(&f);
@@ -417,11 +688,37 @@ int places_find(const struct plan *plan, struct arena *a, struct places *ret, st
                 r = find_denials(&f);
         if (r < 0)
                 return r;
+        drop_denied_by_ceiling(&f);
         if (ret->count)
                 qsort(ret->list, ret->count, sizeof *ret->list, compare);
+        r = settle_frozen(ret, a, &private);
         drop_repeats(ret);
-        if (drop_inner(ret, a) < 0)
-                return error_errno(e, ENOMEM, stage, "no memory");
+        if (r < 0 || drop_inner(ret, a) < 0)
+                return error_errno(e, ENOMEM, "no memory");
         mark_covers(ret);
-        return 0;
+        return append(ret, a, &private) < 0 ? error_errno(e, ENOMEM, "no memory") : 0;
+}
+
+int platform_find_left_out(const struct plan *plan, struct arena *a, struct left_out_grant **ret, size_t *ret_count,
+                           struct error *e)
+{
+        struct places places = { 0 };
+        struct finder f = { .arena = a, .plan = plan, .places = &places, .error = e };
+        int r = find_grants(&f);
+        if (r == 0)
+                r = check_links(&f);
+        *ret = places.left_out;
+        *ret_count = places.left_out_count;
+        return r;
+}
+
+int places_open_socket(const char *path, struct error *e)
+{
+        struct stat st;
+        CLEANUP_FD int fd = fd_open_no_symlinks(AT_FDCWD, path, O_PATH, 0);
+        if (fd < 0)
+                return error_errno(e, -fd, "cannot open the unix socket %s", path);
+        if (fstat(fd, &st) < 0 || !S_ISSOCK(st.st_mode))
+                return error_set(e, ENOTSOCK, "%s is not a unix socket", path);
+        return TAKE_FD(fd);
 }

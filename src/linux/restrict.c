@@ -1,22 +1,11 @@
-/*
- * Restricting oneself; see restrict.h.
- *
- * The same steps as between fork and exec of a command (launch.c), without a keeper: nobody listens to the filter, so
- * what it would tell of fails with ENOSYS, and private directories are not granted instead of being elsewhere.
- */
-#include "linux/restrict.h"
-
+/* A process confines itself, by the walls (box_setup.h) that do not need a keeper; see platform.h. */
 #include <dirent.h>
 #include <errno.h>
 
+#include "linux/box_setup.h"
 #include "linux/carve.h"
-#include "linux/confine.h"
-#include "linux/filter_install.h"
 #include "linux/places.h"
-#include "linux/ruleset.h"
 #include "policy/caps.h"
-
-static const char stage[] = "restrict";
 
 static size_t count_threads(void)
 {
@@ -29,40 +18,54 @@ static size_t count_threads(void)
         return count;
 }
 
-int restrict_self(const struct plan *plan, struct error *e)
+static int confine_self(const struct self_confinement *self, struct error *e)
+{
+        int r = 0;
+        for (size_t i = 0; r == 0 && i < wall_count; i++)
+                if (walls[i]->confine_self)
+                        r = walls[i]->confine_self(self, e);
+        return r;
+}
+
+/*
+ * Refuses what needs a keeper. A network needs one, because without a network namespace the keeper makes the sockets.
+ */
+static int check_plan(const struct plan *plan, struct error *e)
+{
+        static const enum plan_scalar unsupported[] = { PLAN_MEMORY,  PLAN_CPU,   PLAN_PROCESSES,
+                                                        PLAN_TIMEOUT, PLAN_AUDIT, PLAN_ALLOW_NETWORK };
+        if (plan->scalar[PLAN_NAMESPACES].value || plan->scalar[PLAN_LEVEL].value != LEVEL_STANDARD)
+                return error_set(e, ENOTSUP, "a process can confine itself only at level standard");
+        for (size_t i = 0; i < ARRAY_SIZE(unsupported); i++)
+                if (plan->scalar[unsupported[i]].value)
+                        return error_set(e, ENOTSUP, "a process that confines itself cannot enforce %s",
+                                         plan_scalar_name(unsupported[i]));
+        return 0;
+}
+
+int platform_restrict_self(const struct plan *plan, struct error *e)
 {
         const struct place *example = NULL;
         struct places places = { 0 };
-        struct ruleset rules = { .fd = -1 };
-        size_t unheld = 0;
-        if (plan->number[PLAN_NAMESPACES].number || plan->number[PLAN_LEVEL].number != LEVEL_STANDARD)
-                return error_set(e, ENOTSUP, stage, "a process can only take level standard upon itself");
-        /* Of the last: its sockets would be the keeper's to make. */
-        static const enum plan_number others[] = { PLAN_MEMORY, PLAN_CPU, PLAN_PROCESSES, PLAN_TIMEOUT, PLAN_AUDIT, PLAN_ALLOW_NETWORK };
-        for (size_t i = 0; i < ARRAY_SIZE(others); i++)
-                if (plan->number[others[i]].number)
-                        return error_set(e, ENOTSUP, stage, "a process cannot hold %s for itself",
-                                         plan_numbers[others[i]].name);
-        if (count_threads() != 1)
-                return error_set(e, EBUSY, stage, "a process with several threads cannot be confined as a whole");
-        CLEANUP_ARENA struct arena *arena = arena_new(CAP_ARENA_BYTES);
-        if (!arena)
-                return error_errno(e, ENOMEM, stage, "no memory");
-        int r = places_find(plan, arena, &places, e);
-        if (r == 0)
-                r = carve_check(plan, &places, &unheld, &example, e);
-        if (r == 0 && unheld && !plan->number[PLAN_BEST_EFFORT].number)
-                r = error_set(e, ENOTSUP, stage, "%s is protected, and cannot be without namespaces", example->path);
-        if (r == 0 && plan->number[PLAN_MDWE].number)
-                r = confine_memory(e);
-        if (r == 0)
-                r = confine_privileges(e);
-        if (r == 0)
-                r = carve_files(&places, NULL, -1, &rules, e);
-        if (r == 0)
-                r = ruleset_enforce(&rules, e);
+        const struct self_confinement self = { plan, &places };
+        size_t unenforced = 0;
+        int r = check_plan(plan, e);
         if (r < 0)
                 return r;
-        r = filter_install(filter_rights(plan), NULL);
-        return r < 0 ? error_errno(e, -r, "seccomp", "cannot install the filter") : 0;
+        if (count_threads() != 1)
+                return error_set(e, EBUSY, "a process with more than one thread cannot confine itself");
+        CLEANUP_ARENA struct arena *arena = arena_new(ARENA_BYTES_MAX);
+        if (!arena)
+                return error_errno(e, ENOMEM, "no memory");
+        r = places_find(plan, false, arena, &places, e);
+        if (r == 0)
+                r = carve_check(plan, &places, false, &unenforced, &example, e);
+        if (r == 0 && unenforced && !plan->scalar[PLAN_BEST_EFFORT].value)
+                r = error_set(e, ENOTSUP, "without namespaces %s cannot be protected", example->path);
+        return r < 0 ? r : confine_self(&self, e);
+}
+
+int platform_restrict_to_network(struct error *e)
+{
+        return confine_self(&(struct self_confinement){ 0 }, e);
 }

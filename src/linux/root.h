@@ -6,9 +6,9 @@
 #include "policy/plan.h"
 
 /*
- * In the keeper, which is in new user, mount and pid namespaces and holds every capability there. Makes the root that
- * the plan describes and moves into it. Should leave no way back to the old one; must not leave out a denial of the
- * plan. Returns 0 or -errno with an error.
+ * Makes the root that the plan describes and enters it. Runs in the keeper, which is in new user, mount and pid
+ * namespaces and has every capability there. On success there is no way back to the old root, and every denial of the
+ * plan that mounts enforce is in place. Returns 0 or -errno with an error; after an error the keeper must exit.
  */
 int root_enter(const struct plan *plan, struct error *e);
 

@@ -1,6 +1,6 @@
 /*
- * A Landlock ruleset that is being put together: all rights that this kernel knows are handled, so that nothing is
- * allowed because it was forgotten. Who grants what: confine.c (under mounts), carve.c (Landlock alone).
+ * A Landlock ruleset under construction. It handles all rights that this kernel knows, so that nothing is allowed
+ * because it was forgotten. confine.c (under mounts) and carve.c (Landlock alone) add the rules.
  */
 #ifndef RINGWALL_LINUX_RULESET_H
 #define RINGWALL_LINUX_RULESET_H
@@ -14,32 +14,32 @@ struct ruleset {
         int fd;
         int abi;
         struct landlock_attr attr;
-        struct error *error; /* of who puts it together */
+        struct error *error; /* where the functions below put their errors */
 };
 
 enum ruleset_access {
         RULESET_READ,
-        RULESET_WRITE, /* reading too, and everything that changing files in a directory takes */
+        RULESET_WRITE, /* reading too, and every right that changing files in a directory needs */
 };
 
-/* The ABI of this kernel, or -errno where there is no Landlock. */
-int ruleset_abi(void);
-
-/* Without `network` ports are handled too, and none is granted. Ends with ruleset_enforce(), or by closing fd. */
+/* Without `network` the ruleset handles ports too, and grants none. Release it with ruleset_enforce(), or close fd. */
 int ruleset_begin(struct ruleset *ret, bool network, struct error *e);
 
-/* By an O_PATH descriptor; `path` is for the error. */
+/* Grants access by an O_PATH descriptor; `path` is for the error. */
 int ruleset_allow(struct ruleset *r, int fd, const char *path, enum ruleset_access access);
 
-/* Connecting to this TCP port, of whichever address. Needs ABI 4. */
+/* Grants connecting to this TCP port of any address. Needs FEATURE_LANDLOCK_TCP. */
 int ruleset_allow_port(struct ruleset *r, uint16_t port);
 
-/* The calling thread, and all that it starts, for good. Needs no_new_privs. Closes the ruleset. */
+/* A ruleset that only scopes signals and abstract unix sockets; fd is -1 without FEATURE_LANDLOCK_SCOPE. */
+int ruleset_begin_scopes(struct ruleset *ret, struct error *e);
+
+/* Restricts the calling thread, and all that it starts, permanently. Needs no_new_privs. Closes the ruleset. */
 int ruleset_enforce(struct ruleset *r, struct error *e);
 
 /*
- * Signals of the calling process, and of all that it starts, reach only itself and what it starts. Returns 0, or -errno:
- * before ABI 6 the kernel cannot do it.
+ * From now on the calling process, and all that it starts, can signal only each other. Returns 0 or -errno; -ENOTSUP
+ * without FEATURE_LANDLOCK_SCOPE.
  */
 int ruleset_scope_signals(void);
 

@@ -1,4 +1,4 @@
-/* A scope of a systemd manager. Theory of operation: scope.c. */
+/* A transient scope of a systemd manager. Theory of operation: scope.c. */
 #ifndef RINGWALL_LINUX_SCOPE_H
 #define RINGWALL_LINUX_SCOPE_H
 
@@ -7,15 +7,16 @@
 #include "base/error.h"
 
 /*
- * Moves the calling process into a new scope, which systemd leaves to us to divide and removes when it is empty. Runs
- * as: the front, one thread. Afterwards we live in a child of the scope's cgroup, so that the scope can have others.
+ * Moves the calling process into a new scope, which systemd delegates to us and removes when it is empty. Runs as: the
+ * front, one thread. Afterwards the process is in a child of the scope's cgroup, so that the scope can have other
+ * children.
  */
 int scope_enter(struct error *e);
 
-/* The socket of the manager to ask: root's is the machine's, everybody else has their own. Touches no file. */
+/* The socket of the manager to ask: for root the system's, for other users their own. Opens no file. */
 int scope_find_socket(char *ret_path, size_t size);
 
-/* A path as part of a D-Bus address: whatever could be read as something else becomes %xx. */
+/* A path as part of a D-Bus address: bytes with a special meaning become %xx. */
 int scope_escape(const char *path, char *ret, size_t size);
 
 #endif

@@ -1,14 +1,14 @@
 /*
- * ringwall-scope NAME PID: asks the systemd manager for a new scope and has it move the process PID there.
+ * ringwall-scope NAME PID: asks the systemd manager for a new scope and to move the process PID into it.
  *
- * A program of its own, because it needs libsystemd and ringwall itself has nothing to load (docs/decisions/static.md).
- * Started by scope_enter(), whose process PID is; what went wrong is written to standard output.
+ * A separate program, because it needs libsystemd, and ringwall itself loads no libraries (docs/decisions/static.md).
+ * scope_enter() starts it with its own PID; errors are written to standard output.
  *
- * How it works: the manager is asked over its own socket (no message bus is needed) for a transient scope with
- * Delegate=yes. A scope begins with a process. This is not PID but a scout, a child that outlives us if need be: if the
- * first process is killed while systemd is about to move it, the scope fails and its cgroup stays.
+ * How it works: it asks the manager over the manager's own socket (no message bus is needed) for a transient scope with
+ * Delegate=yes. A scope needs a first process. That is not PID but the scout, a child that outlives the helper if
+ * necessary: if the first process is killed while systemd is about to move it, the scope fails and its cgroup stays.
  *
- * What it trusts: the manager, and $XDG_RUNTIME_DIR, which is the person's own.
+ * What it trusts: the manager, and $XDG_RUNTIME_DIR, which belongs to the person.
  */
 #include <errno.h>
 #include <limits.h>
@@ -28,9 +28,7 @@
 #include "linux/detach.h"
 #include "linux/scope.h"
 
-static const char stage[] = "limits";
-
-enum { ANSWER_SECONDS = 10, MOVE_SECONDS = 5, MOVE_STEP_NS = 1000000 };
+enum { CALL_SECONDS = 10, MOVE_SECONDS = 5, MOVE_STEP_NS = 1000000 };
 
 #define MANAGER "org.freedesktop.systemd1", "/org/freedesktop/systemd1", "org.freedesktop.systemd1.Manager"
 
@@ -46,14 +44,14 @@ static int connect_to_manager(sd_bus **ret, struct error *e)
         if (r >= 0)
                 r = sd_bus_set_address(*ret, address);
         if (r >= 0)
-                r = sd_bus_set_method_call_timeout(*ret, ANSWER_SECONDS * UINT64_C(1000000));
+                r = sd_bus_set_method_call_timeout(*ret, CALL_SECONDS * UINT64_C(1000000));
         if (r >= 0)
                 r = sd_bus_start(*ret);
-        return r < 0 ? error_errno(e, -r, stage, "cannot speak to systemd at %.160s", path) : 0;
+        return r < 0 ? error_errno(e, -r, "cannot connect to systemd at %.160s", path) : 0;
 }
 
-/* Waits until systemd has put a process into the scope. */
-static int await_arrival(pid_t pid, const char *name)
+/* Waits until systemd has moved the process into the scope. */
+static int await_move(pid_t pid, const char *name)
 {
         struct timespec now, end;
         (void)clock_gettime(CLOCK_MONOTONIC, &end);
@@ -71,7 +69,7 @@ static int await_arrival(pid_t pid, const char *name)
         return -ETIMEDOUT;
 }
 
-/* A new scope with the scout in it, and then the front. */
+/* Makes a new scope with the scout in it, and moves the front there. */
 static int ask_for_scope(sd_bus *bus, const char *name, pid_t scout, pid_t front, struct error *e)
 {
         sd_bus_error why = SD_BUS_ERROR_NULL;
@@ -83,41 +81,42 @@ static int ask_for_scope(sd_bus *bus, const char *name, pid_t scout, pid_t front
                         "CollectMode", "s", "inactive-or-failed",
                         0 /* further units */);
         if (r >= 0)
-                r = await_arrival(scout, name);
+                r = await_move(scout, name);
         if (r >= 0)
-                r = sd_bus_call_method(bus, MANAGER, "AttachProcessesToUnit", &why, NULL, "ssau", name, "", 1, (uint32_t)front);
+                r = sd_bus_call_method(bus, MANAGER, "AttachProcessesToUnit", &why, NULL, "ssau", name, "", 1,
+                                       (uint32_t)front);
         if (r < 0)
-                error_errno(e, -r, stage, "systemd makes no scope%s%.160s", why.message ? ": " : "",
+                error_errno(e, -r, "systemd did not make a scope%s%.160s", why.message ? ": " : "",
                             why.message ? why.message : "");
         sd_bus_error_free(&why);
         return r < 0 ? r : 0;
 }
 
-/* Runs as: the scout. It ends after the front has arrived, or we have ended, and not before it has arrived itself. */
-static _Noreturn void go_ahead(int ended, const char *name)
+/* Runs as: the scout. Exits after the front was moved or the helper has exited, but not before it was moved itself. */
+static _Noreturn void run_scout(int scout_end, const char *name)
 {
-        detach("rw-scout", ended, -1);
+        detach("rw-scout", scout_end, -1);
         detach_await_end(0);
-        (void)await_arrival(getpid(), name);
+        (void)await_move(getpid(), name);
         _exit(0);
 }
 
-static int move_into(sd_bus *bus, const char *name, pid_t front, struct error *e)
+static int move_to_scope(sd_bus *bus, const char *name, pid_t front, struct error *e)
 {
         int ends[2];
         if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
-                return error_errno(e, errno, stage, "cannot make a socket");
-        CLEANUP_FD int ended = ends[0];
-        CLEANUP_FD int hold = ends[1];
+                return error_errno(e, errno, "cannot make a socket");
+        CLEANUP_FD int scout_end = ends[0];
+        CLEANUP_FD int helper_end = ends[1];
         pid_t scout = fork();
         if (scout < 0)
-                return error_errno(e, errno, stage, "cannot fork");
+                return error_errno(e, errno, "cannot fork");
         if (scout == 0)
-                go_ahead(ended, name);
+                run_scout(scout_end, name);
         int r = ask_for_scope(bus, name, scout, front, e);
         if (r < 0)
-                (void)kill(scout, SIGKILL); /* there is nowhere to go */
-        fd_close(&hold);
+                (void)kill(scout, SIGKILL); /* no scope was made */
+        fd_close(&helper_end);
         while (waitpid(scout, NULL, 0) < 0 && errno == EINTR)
                 ;
         return r;
@@ -134,7 +133,7 @@ int main(int argc, char **argv)
         }
         int r = connect_to_manager(&bus, &e);
         if (r == 0)
-                r = move_into(bus, argv[1], (pid_t)front, &e);
+                r = move_to_scope(bus, argv[1], (pid_t)front, &e);
         sd_bus_flush_close_unref(bus);
         if (r < 0)
                 (void)fputs(e.text, stdout);

@@ -1,8 +1,8 @@
 /*
  * Scratch directories; see scratch.h.
  *
- * Removing goes level by level: every directory that lies in another one is first moved to the top, so neither the stack
- * nor the descriptors nor the length of paths grow with the depth that somebody chose.
+ * Removal works level by level: every nested directory is first moved to the top, so that stack, descriptors and path
+ * lengths do not grow with a depth that an attacker chose.
  */
 #include "linux/scratch.h"
 
@@ -19,37 +19,45 @@
 
 #include "base/fd.h"
 #include "base/memory.h"
+#include "platform/box.h"
 
-static const char stage[] = "scratch directory";
-
-int scratch_name(char ret[SCRATCH_LENGTH], struct error *e)
+int box_scratch_name(char ret[SCRATCH_LENGTH], struct error *e)
 {
         uint64_t number = 0;
         if (getrandom(&number, sizeof number, 0) != sizeof number)
-                return error_errno(e, errno, stage, "cannot get random bytes");
+                return error_errno(e, errno, "cannot get random bytes");
         (void)snprintf(ret, SCRATCH_LENGTH, "/tmp/ringwall-%016llx", (unsigned long long)number);
         return 0;
 }
 
 int scratch_make(const char *name, struct error *e)
 {
-        static const char *const inside[] = { "tmp", "home" };
+        static const char *const subdirectories[] = { "tmp", "home" };
         if (mkdir(name, 0700) < 0)
-                return error_errno(e, errno, stage, "cannot make %s", name);
+                return error_errno(e, errno, "cannot make %s", name);
         CLEANUP_FD int fd = open(name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        for (size_t i = 0; i < ARRAY_SIZE(inside); i++)
-                if (fd < 0 || mkdirat(fd, inside[i], 0700) < 0) {
-                        error_errno(e, errno, stage, "cannot make %s/%s", name, inside[i]);
+        for (size_t i = 0; i < ARRAY_SIZE(subdirectories); i++)
+                if (fd < 0 || mkdirat(fd, subdirectories[i], 0700) < 0) {
+                        error_errno(e, errno, "cannot make %s/%s", name, subdirectories[i]);
                         scratch_remove(name);
                         return -e->code;
                 }
         return 0;
 }
 
+/* Changes the mode by descriptor: a process may replace the directory by a symlink at any moment (TOCTOU). */
+static bool make_accessible(int parent, const char *name)
+{
+        char path[32];
+        CLEANUP_FD int fd = openat(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+        return fd >= 0 && chmod(path, 0700) == 0;
+}
+
 static DIR *open_directory(int parent, const char *name)
 {
         int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        if (fd < 0 && errno == EACCES && fchmodat(parent, name, 0700, 0) == 0)
+        if (fd < 0 && errno == EACCES && make_accessible(parent, name))
                 fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         if (fd >= 0)
                 (void)fchmod(fd, 0700); /* so that entries can be removed */
@@ -60,12 +68,12 @@ static DIR *open_directory(int parent, const char *name)
 }
 
 struct removal {
-        unsigned count; /* of directories that were moved, for their names */
+        unsigned count; /* directories that were moved; numbers their names */
         bool progress;
 };
 
-/* Removes the files of one directory of `top`, and moves its directories up into it. */
-static void empty_into(int top, const char *name, struct removal *r)
+/* Removes the files of one directory of `top`, and moves its subdirectories up into `top`. */
+static void empty_directory(int top, const char *name, struct removal *r)
 {
         DIR *dir = open_directory(top, name);
         for (struct dirent *d; dir && (d = readdir(dir));) { // cppcheck-suppress readdirCalled
@@ -73,13 +81,13 @@ static void empty_into(int top, const char *name, struct removal *r)
                         continue;
                 char moved[32];
                 (void)snprintf(moved, sizeof moved, ".%u", r->count++);
-                bool gone = unlinkat(dirfd(dir), d->d_name, 0) == 0;
-                if (!gone && errno == EISDIR) {
+                bool removed = unlinkat(dirfd(dir), d->d_name, 0) == 0;
+                if (!removed && errno == EISDIR) {
                         /* A directory without write permission cannot be moved to another parent. */
-                        gone = fchmodat(dirfd(dir), d->d_name, 0700, 0) == 0 &&
-                               renameat(dirfd(dir), d->d_name, top, moved) == 0;
+                        removed = make_accessible(dirfd(dir), d->d_name) &&
+                                  renameat(dirfd(dir), d->d_name, top, moved) == 0;
                 }
-                r->progress |= gone;
+                r->progress |= removed;
         }
         if (dir)
                 (void)closedir(dir);
@@ -98,7 +106,7 @@ void scratch_remove(const char *name)
                         if (unlinkat(dirfd(top), d->d_name, 0) == 0)
                                 r.progress = true;
                         else
-                                empty_into(dirfd(top), d->d_name, &r);
+                                empty_directory(dirfd(top), d->d_name, &r);
                 }
                 if (top)
                         (void)closedir(top);

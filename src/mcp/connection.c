@@ -1,11 +1,11 @@
 /*
  * HTTP connections; see connection.h.
  *
- * How it works: while a request is being answered, what the client sends behind it stays where it is, in bounds, and is
- * looked at afterwards. That the client has gone is noticed at any time.
+ * How it works: input that arrives while a request is being answered stays in a bounded buffer and is parsed
+ * afterwards. A disconnect is noticed at any time.
  *
- * What the client controls: every byte, and when it comes. A request has a minute to be whole; a client that does not take
- * its answer is left after as long; one that lets too much pile up, at once.
+ * An attacker controls every byte and its timing. A request must be complete within a minute. A client that does not
+ * read its reply is disconnected after a minute, or at once if too much output is buffered.
  */
 #include "mcp/connection.h"
 
@@ -21,13 +21,13 @@
 #include "mcp/protocol.h"
 
 enum {
-        PATIENCE_SECONDS = 60,
+        TIMEOUT_SECONDS = 60,       /* for a request to be complete, and for any output to be accepted */
         LINGER_SECONDS = 2,
-        IDLE_SECONDS = 300,    /* between two requests */
-        STRANGER_SECONDS = 10, /* before the first one that may be made */
-        AHEAD_MOST = 64 << 10, /* bytes that may wait behind a request */
-        UNREAD_MORE = 256 << 10, /* bytes of answers behind which no further request is taken until they are read */
-        UNREAD_MOST = 64 << 20,
+        IDLE_SECONDS = 300,         /* between two requests */
+        FIRST_REQUEST_SECONDS = 10, /* before the first request of a connection */
+        INPUT_MAX = 64 << 10,       /* bytes that are buffered after the current request */
+        OUTPUT_PAUSE = 256 << 10,   /* with more unsent bytes than this, no further request is parsed */
+        OUTPUT_MAX = 64 << 20,      /* with more unsent bytes than this, the connection is closed */
 };
 
 void connection_free(struct connection *c)
@@ -37,33 +37,35 @@ void connection_free(struct connection *c)
         free(c);
 }
 
-static void lose(struct connection *c)
+static void close_connection(struct connection *c)
 {
-        c->owner->closed(c);
+        c->owner->on_closed(c);
         connection_free(c);
 }
 
-/* Between requests a client may be silent for a while; while it is answered, as long as that takes. */
-static void set_patience(struct connection *c)
+/* There is no read timeout while a request is being answered. */
+static void set_timeouts(struct connection *c)
 {
-        const struct timeval write = { .tv_sec = PATIENCE_SECONDS };
-        const struct timeval read = { .tv_sec = c->began ? PATIENCE_SECONDS : c->known ? IDLE_SECONDS : STRANGER_SECONDS };
+        const struct timeval write = { .tv_sec = TIMEOUT_SECONDS };
+        const struct timeval read = { .tv_sec = c->request_began ? TIMEOUT_SECONDS
+                                                : c->accepted    ? IDLE_SECONDS
+                                                                 : FIRST_REQUEST_SECONDS };
         (void)bufferevent_set_timeouts(c->io, c->state == CONNECTION_READING ? &read : NULL, &write);
 }
 
 static void begin_request(struct connection *c)
 {
         http_done(&c->request);
-        http_begin(&c->request, c->owner->body_most);
-        c->began = 0;
+        http_begin(&c->request, c->owner->body_max);
+        c->request_began = 0;
         c->state = CONNECTION_READING;
-        set_patience(c);
+        set_timeouts(c);
 }
 
-/* The answer is given. What it says has to get out before the end. */
-static void answered(struct connection *c, bool keep)
+/* The reply is in the output buffer. Reads the next request, or closes the connection when the output is sent. */
+static void finish_reply(struct connection *c, bool keep_alive)
 {
-        if (keep) {
+        if (keep_alive) {
                 begin_request(c);
                 bufferevent_trigger(c->io, EV_READ, BEV_TRIG_DEFER_CALLBACKS | BEV_TRIG_IGNORE_WATERMARKS);
         } else {
@@ -74,20 +76,22 @@ static void answered(struct connection *c, bool keep)
 
 static void send_head(struct connection *c, int status, const char *headers, const char *more)
 {
-        (void)evbuffer_add_printf(bufferevent_get_output(c->io), "HTTP/1.1 %d %s\r\n%s%s\r\n", status, http_reason(status),
-                                  headers ? headers : "", more);
+        (void)evbuffer_add_printf(bufferevent_get_output(c->io), "HTTP/1.1 %d %s\r\n%s%s\r\n", status,
+                                  http_reason(status), headers ? headers : "", more);
 }
 
-void connection_reply(struct connection *c, int status, const char *headers, const char *type, const char *body, size_t length)
+void connection_reply(struct connection *c, int status, const char *headers, const char *type, const char *body,
+                      size_t length)
 {
         char more[160];
-        bool keep = c->request.keep_alive && c->request.state == HTTP_DONE;
-        bool head = c->request.method && strcmp(c->request.method, "HEAD") == 0; /* wants to know how long it would be */
-        (void)snprintf(more, sizeof more, "%s%s%sContent-Length: %zu\r\n%s", type ? "Content-Type: " : "", type ? type : "",
-                       type ? "\r\n" : "", length, keep ? "" : "Connection: close\r\n");
+        bool keep_alive = c->request.keep_alive && c->request.state == HTTP_DONE;
+        /* The reply to HEAD has the length, but not the body. */
+        bool head = c->request.method && strcmp(c->request.method, "HEAD") == 0;
+        (void)snprintf(more, sizeof more, "%s%s%sContent-Length: %zu\r\n%s", type ? "Content-Type: " : "",
+                       type ? type : "", type ? "\r\n" : "", length, keep_alive ? "" : "Connection: close\r\n");
         send_head(c, status, headers, more);
         (void)evbuffer_add(bufferevent_get_output(c->io), body, head ? 0 : length);
-        answered(c, keep);
+        finish_reply(c, keep_alive);
 }
 
 void connection_refuse(struct connection *c, int status, const char *headers, const char *sentence)
@@ -99,70 +103,71 @@ void connection_refuse(struct connection *c, int status, const char *headers, co
         connection_reply(c, status, headers, "application/json", out.data ? out.data : "", out.length);
 }
 
-void connection_stream(struct connection *c, const char *headers)
+void connection_begin_stream(struct connection *c, const char *headers)
 {
         c->state = CONNECTION_STREAMING;
         send_head(c, 200, headers, "Content-Type: text/event-stream\r\nCache-Control: no-cache, no-transform\r\n"
                   "X-Accel-Buffering: no\r\nTransfer-Encoding: chunked\r\n");
 }
 
-void connection_piece(struct connection *c, const char *bytes, size_t length)
+void connection_send_chunk(struct connection *c, const char *bytes, size_t length)
 {
         struct evbuffer *out = bufferevent_get_output(c->io);
-        if (!length) /* which would be the end */
+        if (!length) /* an empty chunk would end the stream */
                 return;
         (void)evbuffer_add_printf(out, "%zx\r\n", length);
         (void)evbuffer_add(out, bytes, length);
         (void)evbuffer_add(out, "\r\n", 2);
-        if (evbuffer_get_length(out) > UNREAD_MOST) /* noticed behind whatever is being done now */
+        if (evbuffer_get_length(out) > OUTPUT_MAX) /* deferred: the caller still uses the connection */
                 bufferevent_trigger_event(c->io, BEV_EVENT_ERROR, BEV_TRIG_DEFER_CALLBACKS);
 }
 
-void connection_end(struct connection *c)
+void connection_end_stream(struct connection *c)
 {
         (void)evbuffer_add(bufferevent_get_output(c->io), "0\r\n\r\n", 5);
-        answered(c, c->request.keep_alive);
+        finish_reply(c, c->request.keep_alive);
 }
 
-/* --- what comes --- */
+/* --- input --- */
 
 static void take_input(struct connection *c)
 {
-        static const char go_on[] = "HTTP/1.1 100 Continue\r\n\r\n";
+        static const char continue_reply[] = "HTTP/1.1 100 Continue\r\n\r\n";
         struct evbuffer *in = bufferevent_get_input(c->io);
         int status = 0;
-        if (evbuffer_get_length(bufferevent_get_output(c->io)) > UNREAD_MORE)
-                return; /* on_write() goes on */
+        if (evbuffer_get_length(bufferevent_get_output(c->io)) > OUTPUT_PAUSE)
+                return; /* on_write() continues */
         while (c->state == CONNECTION_READING && status == 0 && evbuffer_get_length(in)) {
                 size_t length = evbuffer_get_contiguous_space(in), used = 0;
                 const char *bytes = (const char *)evbuffer_pullup(in, (ev_ssize_t)length);
-                bool waited = c->request.continues, in_head = c->request.state == HTTP_HEAD;
-                if (!c->began)
-                        c->began = clock_ms();
+                bool had_continue = c->request.expects_continue, in_head = c->request.state == HTTP_HEAD;
+                if (!c->request_began)
+                        c->request_began = clock_ms();
                 status = http_take(&c->request, bytes, length, &used);
                 (void)evbuffer_drain(in, used);
                 if (status >= 0 && in_head && c->request.state != HTTP_HEAD) {
                         c->state = CONNECTION_ANSWERING;
-                        if (!c->owner->head(c))
+                        if (!c->owner->on_head(c))
                                 return;
-                        c->known = true;
+                        c->accepted = true;
                         c->state = CONNECTION_READING;
                 }
-                if (status == 0 && c->request.continues && !waited)
-                        (void)evbuffer_add(bufferevent_get_output(c->io), go_on, sizeof go_on - 1);
+                if (status == 0 && c->request.expects_continue && !had_continue)
+                        (void)evbuffer_add(bufferevent_get_output(c->io), continue_reply, sizeof continue_reply - 1);
         }
-        if (status == 0 && c->began && clock_ms() - c->began > PATIENCE_SECONDS * 1000)
+        if (status == 0 && c->request_began && clock_ms() - c->request_began > TIMEOUT_SECONDS * 1000)
                 status = -408;
         if (c->state != CONNECTION_READING || status == 0) {
-                set_patience(c);
+                set_timeouts(c);
                 return;
         }
         c->state = CONNECTION_ANSWERING;
-        set_patience(c);
+        set_timeouts(c);
         if (status == 1)
-                c->owner->request(c);
+                c->owner->on_request(c);
         else
-                connection_refuse(c, -status, NULL, status == -413 ? "this is too large" : "this is no request that can be read");
+                connection_refuse(c, -status, NULL,
+                                  status == -413 ? "the request is too large" : "malformed HTTP request");
 }
 
 static void on_read(struct bufferevent *io, void *data)
@@ -174,13 +179,13 @@ static void on_read(struct bufferevent *io, void *data)
                 take_input(c);
 }
 
-/* To close while something is unread would take the answer from the client before it has read it. */
+/* Closing a socket with unread input resets the connection, and the client could lose the reply. So read on first. */
 static void linger(struct connection *c)
 {
-        const struct timeval patience = { .tv_sec = LINGER_SECONDS };
+        const struct timeval timeout = { .tv_sec = LINGER_SECONDS };
         c->state = CONNECTION_LINGERING;
         (void)shutdown(bufferevent_getfd(c->io), SHUT_WR);
-        (void)bufferevent_set_timeouts(c->io, &patience, NULL);
+        (void)bufferevent_set_timeouts(c->io, &timeout, NULL);
         on_read(c->io, c);
 }
 
@@ -192,17 +197,17 @@ static void on_write(struct bufferevent *io, void *data)
         if (c->state != CONNECTION_CLOSING || evbuffer_get_length(bufferevent_get_output(io)))
                 return;
         if (c->request.state == HTTP_DONE)
-                lose(c);
+                close_connection(c);
         else
                 linger(c);
 }
 
-/* The end, an error, or too long a silence. */
+/* EOF, an error or a timeout. */
 static void on_event(struct bufferevent *io, short what, void *data)
 {
         (void)io;
         (void)what;
-        lose(data);
+        close_connection(data);
 }
 
 struct connection *connection_open(struct event_base *base, int fd, const struct connection_owner *owner, void *data)
@@ -215,7 +220,7 @@ struct connection *connection_open(struct event_base *base, int fd, const struct
         }
         *c = (struct connection){ .owner = owner, .data = data, .io = io };
         bufferevent_setcb(io, on_read, on_write, on_event, c);
-        bufferevent_setwatermark(io, EV_READ, 0, AHEAD_MOST);
+        bufferevent_setwatermark(io, EV_READ, 0, INPUT_MAX);
         begin_request(c);
         (void)bufferevent_enable(io, EV_READ | EV_WRITE);
         return c;

@@ -1,6 +1,6 @@
 /*
- * One HTTP connection: requests in, one at a time; answers out, whole or as a stream of events. Theory of operation:
- * connection.c.
+ * One HTTP connection of a client. Requests are handled one at a time; a reply is sent as a whole or as a stream of
+ * events. Theory of operation: connection.c.
  */
 #ifndef RINGWALL_MCP_CONNECTION_H
 #define RINGWALL_MCP_CONNECTION_H
@@ -13,46 +13,50 @@
 struct connection;
 
 struct connection_owner {
-        /* The head of a request is there, and its body is to come. False: it has been answered, and nothing more is read. */
-        bool (*head)(struct connection *c);
-        /* A request is complete: c->request. It is answered now or later, by connection_reply() or connection_stream(). */
-        void (*request)(struct connection *c);
-        /* It is gone, and with it what was not answered; the connection is freed behind this. */
-        void (*closed)(struct connection *c);
-        size_t body_most;
+        /* The head of a request has arrived. False: the owner has sent a reply, and the body is not read. */
+        bool (*on_head)(struct connection *c);
+        /* c->request is complete. The owner replies at once or later, by connection_reply() or a stream. */
+        void (*on_request)(struct connection *c);
+        /* The connection was closed, whether the request was answered or not. It is freed after this call. */
+        void (*on_closed)(struct connection *c);
+        size_t body_max;
 };
 
 struct connection {
         const struct connection_owner *owner;
-        void *data; /* the owner's own */
+        void *data; /* the owner's own data */
         struct bufferevent *io;
         struct http_request request;
-        bool known;    /* a request of its was accepted by its head */
-        int64_t began; /* when the request's first byte came; 0: none has */
+        bool accepted;         /* on_head() has accepted a request on this connection */
+        int64_t request_began; /* when the first byte of the request arrived; 0: not yet */
         enum {
                 CONNECTION_READING,
                 CONNECTION_ANSWERING,
                 CONNECTION_STREAMING,
-                CONNECTION_CLOSING,   /* when all has been sent */
-                CONNECTION_LINGERING, /* all has, and the client may still be sending what nobody wants */
+                CONNECTION_CLOSING,   /* closes when all output has been sent */
+                CONNECTION_LINGERING, /* all output is sent; input is discarded until the client closes */
         } state;
 };
 
-/* Takes the socket over. NULL without memory. */
+/* Takes ownership of the socket. NULL without memory. */
 struct connection *connection_open(struct event_base *base, int fd, const struct connection_owner *owner, void *data);
 
-/* At once; closed() is not called. */
+/* Closes the connection at once, without calling on_closed(). */
 void connection_free(struct connection *c);
 
-/* The whole answer. `headers` is more of them, each with its CRLF; NULL: none. `type` NULL: there is no body. */
-void connection_reply(struct connection *c, int status, const char *headers, const char *type, const char *body, size_t length);
+/*
+ * Sends a complete reply. `headers`: additional header lines, each with its CRLF; NULL: none. `type`: the Content-Type;
+ * NULL if there is no body.
+ */
+void connection_reply(struct connection *c, int status, const char *headers, const char *type, const char *body,
+                      size_t length);
 
-/* An answer of JSON that is an error of ours: a sentence. */
+/* Replies with a JSON-RPC error whose message is `sentence`. */
 void connection_refuse(struct connection *c, int status, const char *headers, const char *sentence);
 
-/* A stream of events begins; each piece is sent as it is, until the end. */
-void connection_stream(struct connection *c, const char *headers);
-void connection_piece(struct connection *c, const char *bytes, size_t length);
-void connection_end(struct connection *c);
+/* A reply as a stream of events: its head, then any number of chunks, then the end. */
+void connection_begin_stream(struct connection *c, const char *headers);
+void connection_send_chunk(struct connection *c, const char *bytes, size_t length);
+void connection_end_stream(struct connection *c);
 
 #endif

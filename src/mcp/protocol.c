@@ -1,13 +1,13 @@
 /*
  * MCP's two eras; see protocol.h.
  *
- * A legacy client (2025-11-25 and before) opens with `initialize`. A modern one (2026-07-28) opens with nothing: each of its
- * requests says its version in `params._meta`, and that is how they are told apart, message by message. Over HTTP a modern
- * request repeats in its headers what its body says, and the two must agree.
+ * A legacy client (2025-11-25 and before) begins with `initialize`. A modern one (2026-07-28) has no such beginning:
+ * each of its requests has its version in `params._meta`, so each message shows which era it belongs to. Over HTTP a
+ * modern request repeats parts of its body in headers, and both must agree.
  *
- * What the client controls: everything. A message is parsed with bounds, keys match exactly, and what is wrong gets the
- * error that the protocol has for it. An unknown tool is an error of the protocol; wrong arguments are an answer of the
- * tool, because an agent can do better the next time.
+ * An attacker controls the whole message. It is parsed with bounds, keys match exactly, and each mistake gets the error
+ * that the protocol defines for it. An unknown tool is a protocol error; wrong arguments are an error result of the
+ * tool, which the agent sees and can correct.
  */
 #include "mcp/protocol.h"
 
@@ -18,9 +18,9 @@
 #include "base/json.h"
 #include "base/memory.h"
 
-enum { TOOLS_TTL_MS = 3600000 /* they are the same as long as the server runs */ };
+enum { TOOLS_TTL_MS = 3600000 /* the tools do not change while the server runs */ };
 
-/* The newest first: it is what an unknown client gets. */
+/* The newest comes first: a client that requests an unknown version gets it. */
 static const char *const legacy_versions[] = { "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05" };
 
 bool mcp_is_legacy(const char *version)
@@ -33,7 +33,7 @@ bool mcp_is_legacy(const char *version)
 
 /* --- answers --- */
 
-/* Without an id when none could be read. */
+/* `id` is NULL if the message has no valid id. */
 json_t *mcp_error(const json_t *id, int code, const char *message, json_t *data)
 {
         json_t *error = json_pack("{s:i, s:s}", "code", code, "message", message);
@@ -73,8 +73,9 @@ json_t *mcp_tool_result(const json_t *answer)
         const char *image = json_string_value(json_object_get(answer, "image_type"));
         json_t *structured = json_object_get(answer, "structured");
         bool failed = json_is_true(json_object_get(answer, "is_error"));
-        json_t *content = image ? json_pack("[{s:s, s:s, s:s}]", "type", "image", "data", text ? text : "", "mimeType", image)
-                                : json_pack("[{s:s, s:s}]", "type", "text", "text", text ? text : "");
+        json_t *content =
+                image ? json_pack("[{s:s, s:s, s:s}]", "type", "image", "data", text ? text : "", "mimeType", image)
+                      : json_pack("[{s:s, s:s}]", "type", "text", "text", text ? text : "");
         json_t *result = json_pack("{s:o, s:b}", "content", content, "isError", failed);
         if (result && structured)
                 json_object_set(result, "structuredContent", structured);
@@ -93,7 +94,7 @@ static json_t *capabilities(const struct mcp_offer *offer, bool modern)
         return offer->capabilities ? offer->capabilities(modern) : json_pack("{s:{s:b}}", "tools", "listChanged", 0);
 }
 
-static json_t *instruct(const struct mcp_offer *offer, json_t *result)
+static json_t *add_instructions(const struct mcp_offer *offer, json_t *result)
 {
         if (result && offer->instructions)
                 json_object_set_new(result, "instructions", json_string(offer->instructions));
@@ -102,13 +103,15 @@ static json_t *instruct(const struct mcp_offer *offer, json_t *result)
 
 json_t *mcp_initialize(const struct mcp_offer *offer, const json_t *params, const char **why)
 {
-        const char *asked = json_string_value(json_object_get(params, "protocolVersion"));
-        if (!asked) {
+        const char *requested = json_string_value(json_object_get(params, "protocolVersion"));
+        if (!requested) {
                 *why = "initialize needs protocolVersion";
                 return NULL;
         }
-        return instruct(offer, json_pack("{s:s, s:o, s:o}", "protocolVersion", mcp_is_legacy(asked) ? asked : legacy_versions[0],
-                                         "capabilities", capabilities(offer, false), "serverInfo", server_info()));
+        return add_instructions(offer, json_pack("{s:s, s:o, s:o}", "protocolVersion",
+                                                 mcp_is_legacy(requested) ? requested : legacy_versions[0],
+                                                 "capabilities", capabilities(offer, false), "serverInfo",
+                                                 server_info()));
 }
 
 json_t *mcp_discover(const struct mcp_offer *offer)
@@ -117,8 +120,9 @@ json_t *mcp_discover(const struct mcp_offer *offer)
         json_array_append_new(versions, json_string(MCP_MODERN));
         for (size_t i = 0; i < ARRAY_SIZE(legacy_versions); i++)
                 json_array_append_new(versions, json_string(legacy_versions[i]));
-        return instruct(offer, json_pack("{s:o, s:o, s:i, s:s}", "supportedVersions", versions, "capabilities",
-                                         capabilities(offer, true), "ttlMs", TOOLS_TTL_MS, "cacheScope", "private"));
+        return add_instructions(offer, json_pack("{s:o, s:o, s:i, s:s}", "supportedVersions", versions, "capabilities",
+                                                 capabilities(offer, true), "ttlMs", TOOLS_TTL_MS, "cacheScope",
+                                                 "private"));
 }
 
 static bool is_offered(const struct mcp_offer *offer, const struct tool *t)
@@ -131,12 +135,13 @@ json_t *mcp_list_tools(const struct mcp_offer *offer, const json_t *params, bool
         json_t *list = json_array(), *cursor = json_object_get(params, "cursor");
         if (cursor && !(json_is_string(cursor) && !*json_string_value(cursor))) {
                 json_decref(list);
-                *why = "there is no such cursor";
+                *why = "unknown cursor: the list of tools has one page only";
                 return NULL;
         }
         for (size_t i = 0; i < tool_count; i++)
-                if (is_offered(offer, tools[i]))
-                        json_array_append_new(list, tool_describe(tools[i], offer->workspaces, offer->workspace_count));
+                if (is_offered(offer, tool_table[i]))
+                        json_array_append_new(list,
+                                              tool_describe(tool_table[i], offer->workspaces, offer->workspace_count));
         json_t *result = json_pack("{s:o}", "tools", list);
         if (result && modern) {
                 json_object_set_new(result, "ttlMs", json_integer(TOOLS_TTL_MS));
@@ -161,7 +166,7 @@ static void refuse(struct mcp_message *m, int code, const char *message, json_t 
         m->error = mcp_error(m->id, code, message, data);
 }
 
-/* What no header can carry comes as base64. */
+/* A value that cannot be sent in a header as it is comes as base64. */
 bool mcp_header_is(const char *header, const char *value)
 {
         static const char begin[] = "=?base64?", end[] = "?=";
@@ -173,8 +178,8 @@ bool mcp_header_is(const char *header, const char *value)
                memcmp(decoded.data, value, decoded.length) == 0;
 }
 
-/* What a request names, if its method names something; else NULL. */
-static const char *named(const struct mcp_message *m)
+/* The name or URI in the params of a method that has one; else NULL. */
+static const char *find_name(const struct mcp_message *m)
 {
         static const struct {
                 const char *method, *key;
@@ -185,14 +190,14 @@ static const char *named(const struct mcp_message *m)
         return NULL;
 }
 
-/* The headers of a modern request. NULL when they agree with the body, else what does not. */
+/* Compares the headers of a modern request with its body. NULL if they agree, else the message of the error. */
 static const char *find_mismatch(const struct mcp_headers *h, const struct mcp_message *m, const char *version)
 {
-        const char *name = named(m);
+        const char *name = find_name(m);
         return !h->version || strcmp(h->version, version) != 0
-                ? "the header MCP-Protocol-Version must be what params._meta says"
-             : !h->method || strcmp(h->method, m->method) != 0 ? "the header Mcp-Method must be the method of the body"
-             : name && !mcp_header_is(h->name, name) ? "the header Mcp-Name must be what the body names"
+                ? "the header MCP-Protocol-Version must equal the version in params._meta"
+             : !h->method || strcmp(h->method, m->method) != 0 ? "the header Mcp-Method must equal the body's method"
+             : name && !mcp_header_is(h->name, name) ? "the header Mcp-Name must equal the name or uri in the body"
                                                      : NULL;
 }
 
@@ -202,7 +207,7 @@ static void read_modern(const struct mcp_headers *headers, struct mcp_message *m
         const char *version = json_string_value(json_object_get(meta, MCP_META "protocolVersion"));
         m->modern = true;
         if (!version || !json_is_object(json_object_get(meta, MCP_META "clientCapabilities"))) {
-                refuse(m, MCP_INVALID_PARAMS, "params._meta must say " MCP_META "protocolVersion and " MCP_META
+                refuse(m, MCP_INVALID_PARAMS, "params._meta must have " MCP_META "protocolVersion and " MCP_META
                        "clientCapabilities", NULL);
                 return;
         }
@@ -226,17 +231,18 @@ static void read_request(const struct mcp_headers *headers, struct mcp_message *
 void mcp_read(const struct mcp_headers *headers, const char *text, size_t length, struct mcp_message *ret)
 {
         *ret = (struct mcp_message){ .kind = MCP_BAD };
-        if (json_parse_bounded(text, length, MCP_MOST_BYTES, JSON_DEPTH_MAX, &ret->whole, NULL, NULL, NULL) < 0) {
-                refuse(ret, MCP_PARSE_ERROR, "this is not JSON that can be read", NULL);
+        if (json_parse_bounded(text, length, MCP_BYTES_MAX, JSON_DEPTH_MAX, &ret->json, NULL, NULL, NULL) < 0) {
+                refuse(ret, MCP_PARSE_ERROR, "invalid, too long or too deeply nested JSON", NULL);
                 return;
         }
-        const json_t *whole = ret->whole, *id = json_object_get(whole, "id");
+        const json_t *whole = ret->json, *id = json_object_get(whole, "id");
         const char *version = json_string_value(json_object_get(whole, "jsonrpc"));
         bool answer = json_object_get(whole, "result") || json_object_get(whole, "error");
         ret->method = json_string_value(json_object_get(whole, "method"));
         if (!version || strcmp(version, "2.0") != 0 || (!ret->method && !answer) ||
             (id && !json_is_string(id) && !json_is_integer(id))) {
-                refuse(ret, MCP_INVALID_REQUEST, json_is_array(whole) ? "batches are not supported" : "this is no request", NULL);
+                refuse(ret, MCP_INVALID_REQUEST,
+                       json_is_array(whole) ? "batches are not supported" : "this is not a JSON-RPC 2.0 message", NULL);
                 return;
         }
         ret->id = id;
@@ -253,7 +259,7 @@ void mcp_read(const struct mcp_headers *headers, const char *text, size_t length
 
 void mcp_message_done(struct mcp_message *m)
 {
-        json_decref(m->whole);
+        json_decref(m->json);
         json_decref(m->error);
         *m = (struct mcp_message){ .kind = MCP_BAD };
 }

@@ -1,15 +1,16 @@
 /*
  * MCP over HTTP; see serve_http.h.
  *
- * How it works: each message is a POST. Its answer is JSON, or a stream of events as soon as there is something to say before
- * it, or it takes its time. A legacy client has a session, with tools of its own, from its `initialize` to its DELETE, and may
- * listen on a GET; a modern one has none, and all of them share one box.
+ * How it works: each message is a POST. The reply is JSON; it becomes a stream of events if a message has to be sent
+ * before the reply, or if the reply takes longer than STREAM_AFTER_MS. A legacy client has a session, with its own box
+ * of tools, from its `initialize` to its DELETE, and may open a stream with GET. Modern clients have no sessions and
+ * share one box.
  *
- * What the client controls: all of the request. Who it is comes first: a page in a browser is kept out by Host and Origin,
- * another user by the token, or by the uid on a unix socket. A session's name cannot be guessed, and is good only for who
- * opened it.
+ * An attacker controls the whole request. Access is checked first: Host and Origin keep out web pages in a browser; the
+ * token, or the uid on a unix socket, keeps out other users. A session's name cannot be guessed, and works only for the
+ * principal that opened the session.
  *
- * What is left behind: a session that nobody uses ends after a while, with its box.
+ * A session that is idle for SESSION_IDLE_MS is closed, with its box.
  */
 #include "mcp/serve_http.h"
 
@@ -30,60 +31,60 @@
 #include "mcp/streams.h"
 
 enum {
-        CONNECTIONS_MOST = 512,
+        CONNECTIONS_MAX = 512,
         SESSION_IDLE_MS = 30 * 60 * 1000,
-        STREAM_AFTER_MS = 1000, /* a call that takes longer answers by a stream */
+        STREAM_AFTER_MS = 1000, /* a call that takes longer is answered by a stream */
         TIDY_SECONDS = 15,
-        SESSION_NAME = 33,
+        SESSION_NAME_SIZE = 33,
 };
 
-/* Who a client is: on TCP whoever has the token, on a unix socket its uid. */
+/* The identity of a client: its uid on a unix socket; on TCP all holders of the token are one. */
 typedef int64_t principal;
 enum { TOKEN_HOLDER = -1 };
 
 struct client {
-        char name[SESSION_NAME]; /* "": the one that all modern clients share */
+        char name[SESSION_NAME_SIZE]; /* "": unused, or the session that all modern clients share */
         struct session *session;
         principal who;
-        int64_t used;
-        struct stream *listening; /* its GET; NULL: none */
+        int64_t last_used;
+        struct stream *get_stream; /* opened by its GET; NULL: none */
 };
 
 struct http {
         struct server *server;
         const struct http_setup *setup;
         struct evconnlistener *listeners[8];
-        struct event *tidy;
+        struct event *tidy_timer;
         struct streams streams;
-        struct client clients[BROKER_SESSIONS]; /* in the order of the server's sessions */
+        struct client clients[BROKER_SESSIONS_MAX]; /* with the indexes of the server's sessions */
         size_t connections;
 };
 
-/* A request that is being answered. */
+/* The reply to a pending request. */
 struct reply {
         struct http *http;
         struct client *client;
-        struct connection *connection; /* NULL: it is gone, or not ours any more */
-        struct stream *stream;         /* NULL: not yet */
-        struct exchange *exchange;
-        struct event *patience;
-        bool streams;  /* the client takes them */
-        bool primed;   /* and knows events without a message */
-        bool opens;    /* a session: its name goes with the answer */
+        struct connection *connection; /* NULL: closed, or left to the stream */
+        struct stream *stream;         /* NULL: the reply is not a stream yet */
+        struct pending_request *pending;
+        struct event *stream_timer;    /* turns the reply into a stream */
+        bool accepts_stream;           /* the client accepts event streams */
+        bool wants_priming;            /* the client knows empty events: stream_prime() */
+        bool opens_session;            /* the reply has the new session's name in a header */
 };
 
-/* What belongs to a connection. */
+/* The data of a connection. */
 struct peer {
         struct http *http;
         principal who;
         bool local;
-        struct reply *reply; /* NULL: none is under way */
+        struct reply *reply; /* NULL: no request is pending */
 };
 
-/* --- who may --- */
+/* --- access --- */
 
 /* "localhost", "127.0.0.1" or "[::1]", with or without a port. */
-static bool is_here(const char *host)
+static bool is_loopback(const char *host)
 {
         static const char *const names[] = { "localhost", "127.0.0.1", "[::1]" };
         for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
@@ -96,43 +97,45 @@ static bool is_here(const char *host)
         return false;
 }
 
-static bool is_origin_here(const char *origin)
+static bool is_loopback_origin(const char *origin)
 {
         static const char *const schemes[] = { "http://", "https://" };
         for (size_t i = 0; i < ARRAY_SIZE(schemes); i++)
                 if (text_starts(origin, schemes[i]))
-                        return is_here(origin + strlen(schemes[i]));
+                        return is_loopback(origin + strlen(schemes[i]));
         return false;
 }
 
-/* In the same time wherever they differ. */
-static bool is_token(const char *given, const char *token)
+/* Compares in constant time. */
+static bool token_matches(const char *given, const char *token)
 {
         size_t length = strlen(token);
         char difference = 0;
-        if (strlen(given) != length) /* which is no secret */
+        if (strlen(given) != length) /* the length is not secret */
                 return false;
         for (size_t i = 0; i < length; i++)
                 difference |= (char)(token[i] ^ given[i]);
         return !difference;
 }
 
-/* NULL when it may, else why not. */
-static const char *find_objection(const struct peer *p, const struct http_request *r, int *ret_status)
+/* NULL if the client has access; else the reason why not, and the HTTP status. */
+static const char *check_access(const struct peer *p, const struct http_request *r, int *ret_status)
 {
         static const char bearer[] = "Bearer ";
-        const char *origin = http_header(r, "Origin"), *shown = http_header(r, "Authorization");
+        const char *origin = http_header(r, "Origin"), *authorization = http_header(r, "Authorization");
         const char *token = p->local ? NULL : p->http->setup->token;
         *ret_status = 403;
-        if (!p->local && !is_here(http_header(r, "Host")))
-                return "this server answers to localhost, 127.0.0.1 and [::1] only";
-        if (origin && !is_origin_here(origin))
-                return "pages of other places may not speak to this server";
+        if (!p->local && !is_loopback(http_header(r, "Host")))
+                return "Host not allowed: only localhost, 127.0.0.1 and [::1]";
+        if (origin && !is_loopback_origin(origin))
+                return "Origin not allowed: only pages of localhost, 127.0.0.1 and [::1]";
         if (p->local && p->who != (principal)getuid())
-                return "this server is another user's";
+                return "this server belongs to another user";
         *ret_status = 401;
-        if (token && (!shown || strncasecmp(shown, bearer, sizeof bearer - 1) != 0 || !is_token(shown + sizeof bearer - 1, token)))
-                return "the header Authorization must be 'Bearer TOKEN', with the token that ringwall mcp printed or was given";
+        if (token && (!authorization || strncasecmp(authorization, bearer, sizeof bearer - 1) != 0 ||
+                      !token_matches(authorization + sizeof bearer - 1, token)))
+                return "the header Authorization must be 'Bearer TOKEN', with the token that ringwall mcp printed or "
+                       "was given";
         return NULL;
 }
 
@@ -140,7 +143,7 @@ static const char *find_objection(const struct peer *p, const struct http_reques
 
 static struct client *find_client(struct http *h, const char *name, principal who)
 {
-        for (size_t i = 0; i < BROKER_SESSIONS; i++)
+        for (size_t i = 0; i < BROKER_SESSIONS_MAX; i++)
                 if (*h->clients[i].name && strcmp(h->clients[i].name, name) == 0 && h->clients[i].who == who)
                         return &h->clients[i];
         return NULL;
@@ -154,17 +157,18 @@ static void close_client(struct http *h, struct client *c)
         *c = (struct client){ 0 };
 }
 
-/* The one that was unused for longest makes room, if it does nothing. */
+/* Closes the session that was idle longest, preferably one without a GET stream; never one with pending requests. */
 static void make_room(struct http *h)
 {
         struct client *oldest = NULL;
-        for (size_t i = 0; i < BROKER_SESSIONS; i++) {
+        for (size_t i = 0; i < BROKER_SESSIONS_MAX; i++) {
                 struct client *c = &h->clients[i];
                 if (!*c->name)
                         continue;
-                bool busy = c->session->waiting || c->listening;
-                bool oldest_busy = oldest && (oldest->session->waiting || oldest->listening);
-                if (!c->session->waiting && (!oldest || (oldest_busy && !busy) || (oldest_busy == busy && c->used < oldest->used)))
+                bool busy = c->session->waiting || c->get_stream;
+                bool oldest_busy = oldest && (oldest->session->waiting || oldest->get_stream);
+                if (!c->session->waiting &&
+                    (!oldest || (oldest_busy && !busy) || (oldest_busy == busy && c->last_used < oldest->last_used)))
                         oldest = c;
         }
         if (oldest)
@@ -173,7 +177,7 @@ static void make_room(struct http *h)
 
 static struct client *open_client(struct http *h, principal who)
 {
-        char name[SESSION_NAME];
+        char name[SESSION_NAME_SIZE];
         if (random_name(name, sizeof name) < 0)
                 return NULL;
         struct session *s = session_open(h->server);
@@ -184,7 +188,7 @@ static struct client *open_client(struct http *h, principal who)
         if (!s)
                 return NULL;
         struct client *c = &h->clients[s->number];
-        *c = (struct client){ .session = s, .who = who, .used = clock_ms() };
+        *c = (struct client){ .session = s, .who = who, .last_used = clock_ms() };
         memcpy(c->name, name, sizeof name);
         return c;
 }
@@ -196,16 +200,16 @@ static void on_tidy(evutil_socket_t fd, short what, void *data)
         (void)fd;
         (void)what;
         streams_tidy(&h->streams, now);
-        for (size_t i = 0; i < BROKER_SESSIONS; i++) {
+        for (size_t i = 0; i < BROKER_SESSIONS_MAX; i++) {
                 struct client *c = &h->clients[i];
-                if (*c->name && !c->session->waiting && !c->listening && now - c->used > SESSION_IDLE_MS)
+                if (*c->name && !c->session->waiting && !c->get_stream && now - c->last_used > SESSION_IDLE_MS)
                         close_client(h, c);
         }
 }
 
 /* --- answers --- */
 
-static void leave_connection(struct reply *r)
+static void detach_connection(struct reply *r)
 {
         if (r->connection)
                 ((struct peer *)r->connection->data)->reply = NULL;
@@ -214,35 +218,35 @@ static void leave_connection(struct reply *r)
 
 static void free_reply(struct reply *r)
 {
-        if (r->exchange)
-                r->exchange->place = NULL;
-        leave_connection(r);
-        if (r->patience)
-                event_free(r->patience);
+        if (r->pending)
+                r->pending->slot = NULL;
+        detach_connection(r);
+        if (r->stream_timer)
+                event_free(r->stream_timer);
         free(r);
 }
 
 static void session_header(const struct reply *r, char ret[64])
 {
         ret[0] = '\0';
-        if (r->opens)
+        if (r->opens_session)
                 (void)snprintf(ret, 64, "Mcp-Session-Id: %s\r\n", r->client->name);
 }
 
 static void begin_stream(struct reply *r)
 {
         char header[64];
-        if (r->stream || !r->connection || !r->streams)
+        if (r->stream || !r->connection || !r->accepts_stream)
                 return;
         session_header(r, header);
         r->stream = stream_open(&r->http->streams, r->client, r->connection, header, *r->client->name != '\0');
-        if (r->stream && r->primed)
+        if (r->stream && r->wants_priming)
                 stream_prime(r->stream);
-        if (r->stream && r->stream->number) /* which may go to another connection from now on */
-                leave_connection(r);
+        if (r->stream && r->stream->number) /* the client may resume it on another connection */
+                detach_connection(r);
 }
 
-static void send_whole(struct reply *r, const struct text *message, int status)
+static void send_complete(struct reply *r, const struct text *message, int status)
 {
         char header[64];
         session_header(r, header);
@@ -252,9 +256,9 @@ static void send_whole(struct reply *r, const struct text *message, int status)
                 connection_reply(r->connection, status == 200 ? 202 : status, header, NULL, "", 0);
 }
 
-static void send_message(struct exchange *x, json_t *message, bool last, int status)
+static void send_message(struct pending_request *x, json_t *message, bool last, int status)
 {
-        struct reply *r = x->carrier;
+        struct reply *r = x->transport;
         CLEANUP_TEXT struct text out = { 0 };
         if (message)
                 (void)json_write(message, &out, false);
@@ -264,8 +268,8 @@ static void send_message(struct exchange *x, json_t *message, bool last, int sta
         if (r->stream && out.length)
                 stream_send(r->stream, out.data, out.length);
         else if (last && !r->stream && r->connection)
-                send_whole(r, &out, status);
-        r->client->used = clock_ms();
+                send_complete(r, &out, status);
+        r->client->last_used = clock_ms();
         if (!last)
                 return;
         if (r->stream)
@@ -273,24 +277,24 @@ static void send_message(struct exchange *x, json_t *message, bool last, int sta
         free_reply(r);
 }
 
-/* The client shall come back for the rest. */
-static void part(struct exchange *x)
+/* Makes the client reconnect for the rest. */
+static void detach(struct pending_request *x)
 {
-        struct reply *r = x->carrier;
+        struct reply *r = x->transport;
         begin_stream(r);
         if (r->stream && r->stream->number)
-                stream_part(r->stream);
+                stream_disconnect(r->stream);
 }
 
-static const char *find_header(const struct exchange *x, const char *name)
+static const char *find_header(const struct pending_request *x, const char *name)
 {
-        const struct reply *r = x->carrier;
+        const struct reply *r = x->transport;
         return r->connection ? http_header(&r->connection->request, name) : NULL;
 }
 
-static const struct route route = { send_message, part, find_header };
+static const struct route route = { send_message, detach, find_header };
 
-static void on_patience(evutil_socket_t fd, short what, void *data)
+static void on_stream_timer(evutil_socket_t fd, short what, void *data)
 {
         (void)fd;
         (void)what;
@@ -305,28 +309,30 @@ static bool accepts(const struct http_request *r, const char *type)
         return !accept || strcasestr(accept, type) || strstr(accept, "*/*");
 }
 
-/* The session of a message, or NULL when it has been refused. */
+/* Finds or opens the session of a message. NULL: the request has been refused. */
 static struct client *choose_client(struct connection *c, const struct mcp_message *m)
 {
         const struct peer *p = c->data;
         struct http *h = p->http;
-        const char *name = http_header(&c->request, "Mcp-Session-Id"), *version = http_header(&c->request, "MCP-Protocol-Version");
+        const char *name = http_header(&c->request, "Mcp-Session-Id"), *version = http_header(&c->request, "MCP-"
+                                                                                                           "Protocol-"
+                                                                                                           "Version");
         bool initialize = m->kind == MCP_REQUEST && !m->modern && strcmp(m->method, "initialize") == 0;
         struct client *client = NULL;
         if (m->modern || (m->kind == MCP_NOTIFICATION && !name && version && !mcp_is_legacy(version)))
                 return &h->clients[0];
         if (initialize && !json_is_string(json_object_get(m->params, "protocolVersion")))
-                return &h->clients[0]; /* it will be refused, and opens nothing */
+                return &h->clients[0]; /* the server will reply with an error, so no session is opened */
         if (initialize) {
                 client = open_client(h, p->who);
                 if (!client)
-                        connection_refuse(c, 503, NULL, "there are too many sessions; end one, or wait");
+                        connection_refuse(c, 503, NULL, "too many sessions; end one, or retry later");
         } else if (!name) {
-                connection_refuse(c, 400, NULL, "the header Mcp-Session-Id is missing; initialize gives it");
+                connection_refuse(c, 400, NULL, "the header Mcp-Session-Id is missing; the reply to initialize has it");
         } else {
                 client = find_client(h, name, p->who);
                 if (!client)
-                        connection_refuse(c, 404, NULL, "there is no such session; initialize opens one");
+                        connection_refuse(c, 404, NULL, "unknown session; open one with initialize");
         }
         return client;
 }
@@ -335,7 +341,7 @@ static void take_request(struct connection *c, struct client *client, struct mcp
 {
         struct peer *p = c->data;
         const char *version = http_header(&c->request, "MCP-Protocol-Version");
-        const struct timeval patience = { .tv_sec = STREAM_AFTER_MS / 1000, .tv_usec = STREAM_AFTER_MS % 1000 * 1000 };
+        const struct timeval delay = { .tv_sec = STREAM_AFTER_MS / 1000, .tv_usec = STREAM_AFTER_MS % 1000 * 1000 };
         struct reply *r = calloc(1, sizeof *r);
         if (!r) {
                 connection_refuse(c, 503, NULL, "no memory");
@@ -343,14 +349,14 @@ static void take_request(struct connection *c, struct client *client, struct mcp
                 return;
         }
         *r = (struct reply){ .http = p->http, .client = client, .connection = c,
-                             .streams = accepts(&c->request, "text/event-stream"),
-                             .primed = !m->modern && version && strcmp(version, "2025-11-25") == 0,
-                             .opens = !m->modern && strcmp(m->method, "initialize") == 0 && *client->name };
+                             .accepts_stream = accepts(&c->request, "text/event-stream"),
+                             .wants_priming = !m->modern && version && strcmp(version, "2025-11-25") == 0,
+                             .opens_session = !m->modern && strcmp(m->method, "initialize") == 0 && *client->name };
         p->reply = r;
-        r->patience = event_new(p->http->server->base, -1, 0, on_patience, r);
-        if (r->patience)
-                (void)event_add(r->patience, &patience);
-        server_take(client->session, m, &route, r, &r->exchange);
+        r->stream_timer = event_new(p->http->server->base, -1, 0, on_stream_timer, r);
+        if (r->stream_timer)
+                (void)event_add(r->stream_timer, &delay);
+        server_handle_message(client->session, m, &route, r, &r->pending);
 }
 
 static void take_post(struct connection *c)
@@ -367,7 +373,7 @@ static void take_post(struct connection *c)
                 return;
         }
         if (!accepts(r, "application/json")) {
-                connection_refuse(c, 406, NULL, "the header Accept must have application/json and text/event-stream");
+                connection_refuse(c, 406, NULL, "the header Accept must list application/json and text/event-stream");
                 return;
         }
         mcp_read(&headers, r->body.data ? r->body.data : "", r->body.length, &m);
@@ -382,27 +388,29 @@ static void take_post(struct connection *c)
                 mcp_message_done(&m);
                 return;
         }
-        client->used = clock_ms();
+        client->last_used = clock_ms();
         if (m.kind == MCP_REQUEST) {
                 take_request(c, client, &m);
         } else {
-                server_take(client->session, &m, NULL, NULL, NULL);
+                server_handle_message(client->session, &m, NULL, NULL, NULL);
                 connection_reply(c, 202, NULL, NULL, "", 0);
         }
 }
 
-/* A legacy client's GET or DELETE: its session, or NULL when the request has been refused. */
-static struct client *need_client(struct connection *c)
+/* The session of a legacy client's GET or DELETE. NULL: the request has been refused. */
+static struct client *require_client(struct connection *c)
 {
         const struct peer *p = c->data;
-        const char *name = http_header(&c->request, "Mcp-Session-Id"), *version = http_header(&c->request, "MCP-Protocol-Version");
+        const char *name = http_header(&c->request, "Mcp-Session-Id"), *version = http_header(&c->request, "MCP-"
+                                                                                                           "Protocol-"
+                                                                                                           "Version");
         struct client *client = name ? find_client(p->http, name, p->who) : NULL;
         if (!name || (version && strcmp(version, MCP_MODERN) == 0))
-                connection_refuse(c, 405, "Allow: POST\r\n", "without a session there is only POST");
+                connection_refuse(c, 405, "Allow: POST\r\n", "without a session, only POST is supported");
         else if (version && !mcp_is_legacy(version))
                 connection_refuse(c, 400, NULL, "this protocol version is not supported");
         else if (!client)
-                connection_refuse(c, 404, NULL, "there is no such session; initialize opens one");
+                connection_refuse(c, 404, NULL, "unknown session; open one with initialize");
         else
                 return client;
         return NULL;
@@ -412,43 +420,44 @@ static void take_get(struct connection *c)
 {
         struct peer *p = c->data;
         const char *last = http_header(&c->request, "Last-Event-ID");
-        struct client *client = need_client(c);
+        struct client *client = require_client(c);
         if (!client)
                 return;
-        client->used = clock_ms();
+        client->last_used = clock_ms();
         if (!accepts(&c->request, "text/event-stream")) {
-                connection_refuse(c, 406, NULL, "the header Accept must have text/event-stream");
+                connection_refuse(c, 406, NULL, "the header Accept must list text/event-stream");
         } else if (last) {
                 if (!stream_resume(&p->http->streams, client, c, last))
-                        connection_refuse(c, 404, NULL, "there is no such event any more");
+                        connection_refuse(c, 404, NULL, "unknown event: its stream cannot be resumed any more");
         } else {
-                if (client->listening) /* of one client, the newest */
-                        stream_end(client->listening);
-                client->listening = stream_open(&p->http->streams, client, c, NULL, false);
-                if (client->listening)
-                        stream_keep_alive(client->listening);
+                if (client->get_stream) /* a client has one; the new one replaces it */
+                        stream_end(client->get_stream);
+                client->get_stream = stream_open(&p->http->streams, client, c, NULL, false);
+                if (client->get_stream)
+                        stream_keep_alive(client->get_stream);
         }
 }
 
 static void take_delete(struct connection *c)
 {
         const struct peer *p = c->data;
-        struct client *client = need_client(c);
+        struct client *client = require_client(c);
         if (!client)
                 return;
         close_client(p->http, client);
         connection_reply(c, 200, NULL, NULL, "", 0);
 }
 
-/* Before the body, so that nobody has memory kept for them who may not. */
+/* Checks access before the body is read, so that clients without access cannot use memory for a body. */
 static bool on_head(struct connection *c)
 {
         int status;
-        const char *objection = find_objection(c->data, &c->request, &status);
+        const char *objection = check_access(c->data, &c->request, &status);
         if (objection)
-                connection_refuse(c, status, status == 401 ? "WWW-Authenticate: Bearer realm=\"ringwall\"\r\n" : NULL, objection);
+                connection_refuse(c, status, status == 401 ? "WWW-Authenticate: Bearer realm=\"ringwall\"\r\n" : NULL,
+                                  objection);
         else if (strcmp(c->request.target, HTTP_PATH) != 0)
-                connection_refuse(c, 404, NULL, "there is nothing here; MCP is at " HTTP_PATH);
+                connection_refuse(c, 404, NULL, "not found; MCP is at " HTTP_PATH);
         else
                 return true;
         return false;
@@ -467,12 +476,12 @@ static void on_request(struct connection *c)
                         return;
                 }
         }
-        connection_refuse(c, 405, "Allow: POST, GET, DELETE\r\n", "there is no such method");
+        connection_refuse(c, 405, "Allow: POST, GET, DELETE\r\n", "unknown HTTP method");
 }
 
 /* --- connections --- */
 
-/* A modern client that goes has changed its mind; a legacy one may come back. */
+/* A modern client cancels its request by disconnecting; a legacy client may reconnect and resume. */
 static void on_closed(struct connection *c)
 {
         struct peer *p = c->data;
@@ -480,12 +489,12 @@ static void on_closed(struct connection *c)
         struct reply *r = p->reply;
         struct stream *s = streams_find(&h->streams, c);
         if (s)
-                stream_lost(s);
-        for (size_t i = 0; s && i < BROKER_SESSIONS; i++)
-                if (h->clients[i].listening == s)
-                        h->clients[i].listening = NULL;
-        if (r && r->exchange && r->exchange->message.modern) {
-                exchange_drop(r->exchange);
+                stream_disconnected(s);
+        for (size_t i = 0; s && i < BROKER_SESSIONS_MAX; i++)
+                if (h->clients[i].get_stream == s)
+                        h->clients[i].get_stream = NULL;
+        if (r && r->pending && r->pending->message.modern) {
+                request_drop(r->pending);
                 free_reply(r);
         } else if (r) {
                 r->connection = NULL;
@@ -494,19 +503,20 @@ static void on_closed(struct connection *c)
         free(p);
 }
 
-static const struct connection_owner owner = { on_head, on_request, on_closed, MCP_MOST_BYTES };
+static const struct connection_owner owner = { on_head, on_request, on_closed, MCP_BYTES_MAX };
 
-static principal ask_who(int fd)
+static principal peer_uid(int fd)
 {
         struct ucred peer;
         socklen_t length = sizeof peer;
         return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 ? (principal)peer.uid : TOKEN_HOLDER - 1;
 }
 
-static void on_connection(struct evconnlistener *listener, evutil_socket_t fd, struct sockaddr *from, int length, void *data)
+static void on_connection(struct evconnlistener *listener, evutil_socket_t fd, struct sockaddr *from, int length,
+                          void *data)
 {
         struct http *h = data;
-        struct peer *p = h->connections < CONNECTIONS_MOST ? calloc(1, sizeof *p) : NULL;
+        struct peer *p = h->connections < CONNECTIONS_MAX ? calloc(1, sizeof *p) : NULL;
         (void)from;
         (void)length;
         bool local = false;
@@ -514,7 +524,7 @@ static void on_connection(struct evconnlistener *listener, evutil_socket_t fd, s
                 if (h->listeners[i] == listener)
                         local = h->setup->listeners[i].local;
         if (p)
-                *p = (struct peer){ .http = h, .local = local, .who = local ? ask_who(fd) : TOKEN_HOLDER };
+                *p = (struct peer){ .http = h, .local = local, .who = local ? peer_uid(fd) : TOKEN_HOLDER };
         if (p && connection_open(h->server->base, fd, &owner, p)) {
                 h->connections++;
                 return;
@@ -527,14 +537,15 @@ static int listen_on(struct http *h, struct error *e)
 {
         const struct http_setup *setup = h->setup;
         if (setup->listener_count > ARRAY_SIZE(h->listeners))
-                return error_set(e, E2BIG, "mcp", "too many addresses to listen on");
+                return error_set(e, E2BIG, "too many addresses to listen on");
         for (size_t i = 0; i < setup->listener_count; i++) {
                 if (evutil_make_socket_nonblocking(setup->listeners[i].fd) < 0)
-                        return error_errno(e, errno, "mcp", "cannot listen");
+                        return error_errno(e, errno, "cannot listen");
                 h->listeners[i] = evconnlistener_new(h->server->base, on_connection, h,
-                                                     LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, 0, setup->listeners[i].fd);
+                                                     LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, 0,
+                                                     setup->listeners[i].fd);
                 if (!h->listeners[i])
-                        return error_errno(e, ENOMEM, "mcp", "cannot listen");
+                        return error_errno(e, ENOMEM, "cannot listen");
         }
         return 0;
 }
@@ -546,14 +557,15 @@ int serve_http(struct server *s, const struct http_setup *setup, struct error *e
         h = (struct http){ .server = s, .setup = setup };
         s->sessions[0]->shared = true;
         h.clients[0] = (struct client){ .session = s->sessions[0], .who = TOKEN_HOLDER };
-        h.tidy = event_new(s->base, -1, EV_PERSIST, on_tidy, &h);
-        int r = h.tidy && event_add(h.tidy, &interval) == 0 ? listen_on(&h, e) : error_errno(e, ENOMEM, "mcp", "cannot serve");
+        h.tidy_timer = event_new(s->base, -1, EV_PERSIST, on_tidy, &h);
+        int r = h.tidy_timer && event_add(h.tidy_timer, &interval) == 0 ? listen_on(&h, e)
+                                                                        : error_errno(e, ENOMEM, "cannot serve");
         if (r == 0)
                 server_run(s);
         for (size_t i = 0; i < ARRAY_SIZE(h.listeners); i++)
                 if (h.listeners[i])
                         evconnlistener_free(h.listeners[i]);
-        if (h.tidy)
-                event_free(h.tidy);
+        if (h.tidy_timer)
+                event_free(h.tidy_timer);
         return r;
 }

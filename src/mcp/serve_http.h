@@ -8,13 +8,13 @@
 
 struct http_listener {
         int fd;
-        bool local; /* a unix socket: who may connect is known by its uid, and no browser gets here */
+        bool local; /* a unix socket: clients are identified by uid, and browsers cannot connect */
 };
 
 struct http_setup {
         const struct http_listener *listeners;
         size_t listener_count;
-        const char *token; /* that clients must show, but on unix sockets; NULL: none */
+        const char *token; /* clients on TCP must send it; NULL: no token is required */
 };
 
 /* Serves until server_stop(). Returns 0 or -errno with an error. */

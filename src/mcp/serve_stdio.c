@@ -1,8 +1,8 @@
 /*
  * MCP over standard input and output; see serve_stdio.h.
  *
- * A client that does not read makes us wait, which is its own loss. One that has said all is waited for, until its last
- * call is answered, but not for long.
+ * Writes block: a client that does not read its replies delays only itself. At the end of the input the server still
+ * answers the pending calls, but waits no longer than GRACE_SECONDS for them.
  */
 #include "mcp/serve_stdio.h"
 
@@ -13,33 +13,33 @@
 #include "base/fd.h"
 #include "base/json.h"
 
-enum { PIECE = 64 << 10, LEAVE_SECONDS = 2 };
+enum { READ_SIZE = 64 << 10, GRACE_SECONDS = 2 };
 
 struct client {
         struct server *server;
         struct session *session;
-        struct event *input;
-        struct text in;
-        bool skipping; /* a line that is too long: to its end */
-        bool said_all;
+        struct event *readable; /* standard input */
+        struct text line;       /* the part of a line that has arrived */
+        bool skipping;          /* ignoring the rest of a line that is too long */
+        bool input_ended;
 };
 
-static void say(struct client *c, json_t *message)
+static void send_message(struct client *c, json_t *message)
 {
         CLEANUP_TEXT struct text out = { 0 };
         if (message && json_write(message, &out, false) == 0)
                 text_add(&out, "\n");
         if (out.length && (out.failed || fd_write_all(STDOUT_FILENO, out.data, out.length) < 0))
-                server_stop(c->server); /* nobody reads us */
+                server_stop(c->server); /* the client has closed its end, or memory ran out */
         json_decref(message);
 }
 
-static void send_line(struct exchange *x, json_t *message, bool last, int status)
+static void send_line(struct pending_request *x, json_t *message, bool last, int status)
 {
-        struct client *c = x->carrier;
+        struct client *c = x->transport;
         (void)status;
-        say(c, message);
-        if (last && c->said_all && x->session->waiting == 1)
+        send_message(c, message);
+        if (last && c->input_ended && x->session->waiting == 1)
                 server_stop(c->server);
 }
 
@@ -54,10 +54,10 @@ static void take_line(struct client *c, const char *line, size_t length)
                 return;
         mcp_read(NULL, line, length, &m);
         if (m.kind == MCP_BAD) {
-                say(c, json_incref(m.error));
+                send_message(c, json_incref(m.error));
                 mcp_message_done(&m);
         } else {
-                server_take(c->session, &m, &route, c, NULL);
+                server_handle_message(c->session, &m, &route, c, NULL);
         }
 }
 
@@ -65,40 +65,40 @@ static void add_input(struct client *c, const char *bytes, size_t length)
 {
         for (const char *end; (end = memchr(bytes, '\n', length));) {
                 size_t n = (size_t)(end - bytes);
-                text_add_bytes(&c->in, bytes, n);
+                text_add_bytes(&c->line, bytes, n);
                 if (!c->skipping)
-                        take_line(c, c->in.data ? c->in.data : "", c->in.length);
-                c->in.length = 0;
+                        take_line(c, c->line.data ? c->line.data : "", c->line.length);
+                c->line.length = 0;
                 c->skipping = false;
                 bytes += n + 1;
                 length -= n + 1;
         }
-        text_add_bytes(&c->in, bytes, length);
-        if (c->in.length > MCP_MOST_BYTES && !c->skipping) {
-                take_line(c, c->in.data, c->in.length); /* which says that it is too long */
+        text_add_bytes(&c->line, bytes, length);
+        if (c->line.length > MCP_BYTES_MAX && !c->skipping) {
+                take_line(c, c->line.data, c->line.length); /* replies that it is too long */
                 c->skipping = true;
         }
         if (c->skipping)
-                c->in.length = 0;
-        if (c->in.failed)
+                c->line.length = 0;
+        if (c->line.failed)
                 server_stop(c->server);
 }
 
 static void on_input(evutil_socket_t fd, short what, void *data)
 {
         struct client *c = data;
-        char piece[PIECE];
+        char buffer[READ_SIZE];
         (void)what;
-        ssize_t n = read(fd, piece, sizeof piece);
+        ssize_t n = read(fd, buffer, sizeof buffer);
         if (n > 0)
-                add_input(c, piece, (size_t)n);
+                add_input(c, buffer, (size_t)n);
         if (n > 0 || (n < 0 && (errno == EINTR || errno == EAGAIN)))
                 return;
-        const struct timeval patience = { .tv_sec = LEAVE_SECONDS };
-        c->said_all = true;
-        (void)event_del(c->input);
+        const struct timeval grace = { .tv_sec = GRACE_SECONDS };
+        c->input_ended = true;
+        (void)event_del(c->readable);
         if (c->session->waiting)
-                (void)event_base_loopexit(c->server->base, &patience);
+                (void)event_base_loopexit(c->server->base, &grace);
         else
                 server_stop(c->server);
 }
@@ -106,13 +106,13 @@ static void on_input(evutil_socket_t fd, short what, void *data)
 int serve_stdio(struct server *s, struct error *e)
 {
         struct client c = { .server = s, .session = s->sessions[0] };
-        c.input = event_new(s->base, STDIN_FILENO, EV_READ | EV_PERSIST, on_input, &c);
-        int r = c.input && event_add(c.input, NULL) == 0 ? 0 : error_set(e, EIO, "mcp", "cannot listen to standard input");
+        c.readable = event_new(s->base, STDIN_FILENO, EV_READ | EV_PERSIST, on_input, &c);
+        int r = c.readable && event_add(c.readable, NULL) == 0 ? 0 : error_set(e, EIO, "cannot watch standard input");
         if (r == 0)
                 server_run(s);
         session_close(s->sessions[0]);
-        if (c.input)
-                event_free(c.input);
-        text_done(&c.in);
+        if (c.readable)
+                event_free(c.readable);
+        text_done(&c.line);
         return r;
 }

@@ -1,16 +1,18 @@
 /*
  * The server; see server.h.
  *
- *   a carrier (stdio, HTTP) ── messages ── session ── frames ── tools, in a box of their own
+ *   transport (stdio, HTTP) ── messages ── session ── frames ── tools, in a box of their own
  *
- * How it works: a carrier reads a client's message and hands it over with the session that it belongs to. What can be
- * answered at once is. A call goes to the session's tools as a frame, the exchange waits with the call's number, and the
- * answer goes back by the route that the carrier gave. All of it happens in one loop that never waits for one thing alone.
+ * How it works: a transport parses a client's message and passes it on with its session. Most requests are answered at
+ * once. A call is sent to the session's tools as a frame; the request stays pending under the call's number, and the
+ * answer is sent by the route that the transport provided. One event loop does all of it. It blocks only while the
+ * broker starts or ends a box.
  *
- * What it trusts: nothing. A client controls its messages; the tools, which run an agent's commands beside them, control
- * their answers. It runs in a box itself (src/session/broker.c), opens no file, and starts no program.
+ * What it trusts: only the broker. A client controls its messages. The tools' answers are not trusted either: the
+ * agent's commands run in the same box. The server itself runs in a box (src/session/broker.c), opens no file and
+ * starts no program.
  *
- * If the tools die, those who wait get an honest error, and the next call has new ones made.
+ * If the tools exit, pending calls get an error that says so, and the next call starts a new box.
  */
 #include "mcp/server.h"
 
@@ -23,102 +25,103 @@
 #include "base/json.h"
 #include "session/worker.h"
 
-enum { EXCHANGES_AT_ONCE = 64 }; /* in a session of one client */
-enum { SHARED_AT_ONCE = 1024 };
+enum { EXCHANGES_MAX = 64 }; /* pending in a session of one client */
+enum { SHARED_EXCHANGES_MAX = 1024 };
 
-/* --- exchanges --- */
+/* --- pending requests --- */
 
-static const char *tool_name(const struct exchange *x)
+static const char *tool_name(const struct pending_request *x)
 {
         const char *name = json_string_value(json_object_get(x->message.params, "name"));
         return name ? name : "";
 }
 
-static void forget(struct exchange *x)
+static void free_request(struct pending_request *x)
 {
-        if (x->extended && x->session->server->extension->gone)
-                x->session->server->extension->gone(x);
-        if (x->place)
-                *x->place = NULL;
+        if (x->by_extension && x->session->server->extension->on_done)
+                x->session->server->extension->on_done(x);
+        if (x->slot)
+                *x->slot = NULL;
         LIST_REMOVE(x, others);
         x->session->waiting--;
         mcp_message_done(&x->message);
         free(x);
 }
 
-void exchange_send(struct exchange *x, json_t *message)
+void request_send(struct pending_request *x, json_t *message)
 {
         if (message)
                 x->route->send(x, message, false, 200);
 }
 
-/* Takes the message over. */
-static void finish(struct exchange *x, json_t *message, int status)
+/* Takes ownership of the message. */
+static void finish(struct pending_request *x, json_t *message, int status)
 {
         x->route->send(x, message, true, status);
-        forget(x);
+        free_request(x);
 }
 
-/* Whatever happens, there is an answer: one that could not be made is an error. */
-static void answer_with(struct exchange *x, json_t *reply, int status)
+/* Every request gets a reply: if it could not be built, an error. */
+static void send_reply(struct pending_request *x, json_t *reply, int status)
 {
-        finish(x, reply ? reply : mcp_error(x->message.id, MCP_INTERNAL_ERROR, "the answer could not be made", NULL), status);
+        finish(x, reply ? reply : mcp_error(x->message.id, MCP_INTERNAL_ERROR, "the reply could not be built", NULL),
+               status);
 }
 
-void exchange_result(struct exchange *x, json_t *result)
+void request_answer_result(struct pending_request *x, json_t *result)
 {
-        answer_with(x, mcp_result(x->message.id, x->message.modern, result), 200);
+        send_reply(x, mcp_result(x->message.id, x->message.modern, result), 200);
 }
 
-void exchange_error(struct exchange *x, int code, const char *message, json_t *data, int status)
+void request_answer_error(struct pending_request *x, int code, const char *message, json_t *data, int status)
 {
-        answer_with(x, mcp_error(x->message.id, code, message, data), status);
+        send_reply(x, mcp_error(x->message.id, code, message, data), status);
 }
 
-/* Counts by shape; NULL: none. */
-static void record_secrets(const struct exchange *x, const json_t *taken)
+/* `removed`: counts by shape; NULL: none. */
+static void record_secrets(const struct pending_request *x, const json_t *removed)
 {
         const struct session *s = x->session;
-        if (json_object_size(taken) && s->readable)
+        if (json_object_size(removed) && s->readable)
                 broker_record(s->server->broker, s->number, "secrets_redacted",
-                              json_pack("{s:s, s:O}", "tool", tool_name(x), "shapes", taken));
+                              json_pack("{s:s, s:O}", "tool", tool_name(x), "shapes", removed));
 }
 
-/* Takes secrets out of what a tool says; false when that failed, and it must not be said. */
-static bool scrub(const struct exchange *x, json_t *value)
+/* Removes secrets from a tool's result or progress message; false if that failed, and the value must not be sent. */
+static bool scrub(const struct pending_request *x, json_t *value)
 {
         const struct session *s = x->session;
         const struct gate *gate = s->server->gate;
         bool failed = false;
-        json_t *taken = gate && value ? gate_scrub(gate, value, &failed) : NULL;
-        record_secrets(x, taken);
-        json_decref(taken);
+        json_t *removed = gate && value ? gate_scrub(gate, value, &failed) : NULL;
+        record_secrets(x, removed);
+        json_decref(removed);
         return !failed;
 }
 
-/* What a tool, or one of us in its place, answers. */
-static void answer_for_tool(struct exchange *x, json_t *result)
+/* Sends the result of a call, made by the tool or by the server in its place. */
+static void send_tool_result(struct pending_request *x, json_t *result)
 {
         if (!scrub(x, result)) {
                 json_decref(result);
-                result = mcp_tool_failure("the answer could not be looked through for secrets, so it is not shown");
+                result = mcp_tool_failure("the result could not be searched for secrets, so it is not shown");
         }
-        exchange_result(x, result);
+        request_answer_result(x, result);
 }
 
-static struct exchange *find_call(const struct session *s, json_int_t call)
+static struct pending_request *find_call(const struct session *s, json_int_t call)
 {
-        struct exchange *x;
-        LIST_FOREACH (x, &s->exchanges, others)
+        struct pending_request *x;
+        LIST_FOREACH (x, &s->pending, others)
                 if (x->call == call)
                         return x;
         return NULL;
 }
 
-static struct exchange *find_id(const struct session *s, const json_t *id)
+static struct pending_request *find_id(const struct session *s, const json_t *id)
 {
-        struct exchange *x;
-        LIST_FOREACH (x, &s->exchanges, others)
+        struct pending_request *x;
+        LIST_FOREACH (x, &s->pending, others)
                 if (json_equal(x->message.id, id))
                         return x;
         return NULL;
@@ -132,40 +135,41 @@ static void flush_calls(struct session *s)
                 (void)event_add(s->writable, NULL);
 }
 
-static void leave_tools(struct session *s)
+static void close_tools(struct session *s)
 {
         if (!s->readable)
                 return;
         event_free(s->readable);
         event_free(s->writable);
         s->readable = s->writable = NULL;
-        (void)shutdown(s->channel.fd, SHUT_RDWR); /* a keeper may have our end too, since it was forked */
+        (void)shutdown(s->channel.fd, SHUT_RDWR); /* close() is not enough: a keeper may have inherited this end */
         channel_close(&s->channel);
 }
 
-/* Whoever waits for them is told why that is in vain. */
-static void tools_ended(struct session *s)
+/* The tools have exited: pending calls get an error with the reason. */
+static void on_tools_ended(struct session *s)
 {
         struct error why = { 0 };
         CLEANUP_TEXT struct text sentence = { 0 };
-        struct exchange *x, *next;
-        leave_tools(s);
+        struct pending_request *x, *next;
+        close_tools(s);
         broker_end(s->server->broker, s->number, &why);
-        text_format(&sentence, "the call did not come back: %s", why.text);
-        for (x = LIST_FIRST(&s->exchanges); x; x = next) {
+        text_format(&sentence, "the call got no answer: %s", why.text);
+        for (x = LIST_FIRST(&s->pending); x; x = next) {
                 next = LIST_NEXT(x, others);
                 if (x->call)
-                        answer_for_tool(x, mcp_tool_failure(sentence.data ? sentence.data : "the call did not come back"));
+                        send_tool_result(x, mcp_tool_failure(sentence.data ? sentence.data
+                                                                           : "the call got no answer"));
         }
 }
 
-static const json_t *progress_token(const struct exchange *x)
+static const json_t *progress_token(const struct pending_request *x)
 {
         const json_t *token = json_object_get(json_object_get(x->message.params, "_meta"), "progressToken");
         return json_is_string(token) || json_is_integer(token) ? token : NULL;
 }
 
-static void tell_progress(struct exchange *x, const json_t *report)
+static void send_progress(struct pending_request *x, const json_t *report)
 {
         const json_t *token = progress_token(x);
         json_int_t progress = json_integer_value(json_object_get(report, "progress"));
@@ -173,22 +177,23 @@ static void tell_progress(struct exchange *x, const json_t *report)
         if (!token || progress <= x->progress)
                 return;
         x->progress = progress;
-        json_t *params = json_pack("{s:O, s:I, s:s}", "progressToken", token, "progress", progress, "message", message ? message : "");
+        json_t *params = json_pack("{s:O, s:I, s:s}", "progressToken", token, "progress", progress, "message",
+                                   message ? message : "");
         if (scrub(x, params))
-                exchange_send(x, mcp_notification("notifications/progress", params));
+                request_send(x, mcp_notification("notifications/progress", params));
         else
                 json_decref(params);
 }
 
-static void take_answer(struct session *s, const json_t *answer)
+static void handle_answer(struct session *s, const json_t *answer)
 {
         json_int_t call = json_integer_value(json_object_get(answer, "id"));
-        struct exchange *x = call ? find_call(s, call) : NULL;
+        struct pending_request *x = call ? find_call(s, call) : NULL;
         if (x && json_object_get(answer, "progress"))
-                tell_progress(x, answer);
+                send_progress(x, answer);
         else if (x) {
-                record_secrets(x, json_object_get(answer, "secrets")); /* those that never left the box */
-                answer_for_tool(x, mcp_tool_result(answer));
+                record_secrets(x, json_object_get(answer, "secrets")); /* the worker removed these */
+                send_tool_result(x, mcp_tool_result(answer));
         }
 }
 
@@ -199,19 +204,19 @@ static void on_tools(evutil_socket_t fd, short what, void *data)
         (void)fd;
         (void)what;
         int r = channel_move(&s->channel);
-        while (r == 0 && (r = worker_answer(&s->channel, &answer)) == 1) {
-                take_answer(s, answer);
+        while (r == 0 && (r = worker_receive(&s->channel, &answer)) == 1) {
+                handle_answer(s, answer);
                 json_decref(answer);
                 r = 0;
         }
-        if (r < 0 || s->channel.ended)
-                tools_ended(s);
+        if (r < 0 || s->channel.peer_closed)
+                on_tools_ended(s);
         else
                 flush_calls(s);
 }
 
-/* Returns 0 or -errno with an error. */
-static int need_tools(struct session *s, struct error *e)
+/* Starts a box of tools if the session has none. Returns 0 or -errno with an error. */
+static int ensure_tools(struct session *s, struct error *e)
 {
         if (s->readable)
                 return 0;
@@ -224,71 +229,74 @@ static int need_tools(struct session *s, struct error *e)
         if (r == 0 && s->readable && s->writable && event_add(s->readable, NULL) == 0)
                 return 0;
         if (s->readable && s->writable)
-                leave_tools(s);
+                close_tools(s);
         else
                 channel_close(&s->channel);
         broker_end(s->server->broker, s->number, NULL);
-        return error_errno(e, r < 0 ? -r : ENOMEM, "mcp", "cannot reach the tools");
+        return error_errno(e, r < 0 ? -r : ENOMEM, "cannot reach the tools");
 }
 
 /* --- requests --- */
 
-static void answer_initialize(struct exchange *x)
+static void answer_initialize(struct pending_request *x)
 {
         const char *why = NULL;
         json_t *result = mcp_initialize(x->session->server->offer, x->message.params, &why);
         if (why)
-                exchange_error(x, MCP_INVALID_PARAMS, why, NULL, 200);
+                request_answer_error(x, MCP_INVALID_PARAMS, why, NULL, 200);
         else
-                exchange_result(x, result);
+                request_answer_result(x, result);
 }
 
-static void answer_ping(struct exchange *x)
+static void answer_ping(struct pending_request *x)
 {
-        exchange_result(x, json_object());
+        request_answer_result(x, json_object());
 }
 
-static void answer_discover(struct exchange *x)
+static void answer_discover(struct pending_request *x)
 {
-        exchange_result(x, mcp_discover(x->session->server->offer));
+        request_answer_result(x, mcp_discover(x->session->server->offer));
 }
 
-static void answer_list(struct exchange *x)
+static void answer_list(struct pending_request *x)
 {
         const char *why = NULL;
         json_t *result = mcp_list_tools(x->session->server->offer, x->message.params, x->message.modern, &why);
         if (why)
-                exchange_error(x, MCP_INVALID_PARAMS, why, NULL, 200);
+                request_answer_error(x, MCP_INVALID_PARAMS, why, NULL, 200);
         else
-                exchange_result(x, result);
+                request_answer_result(x, result);
 }
 
-static void answer_call(struct exchange *x)
+static void answer_call(struct pending_request *x)
 {
         struct session *s = x->session;
         const json_t *params = x->message.params, *arguments = json_object_get(params, "arguments");
         const struct tool *tool = mcp_find_tool(s->server->offer, params);
-        CLEANUP_JSON json_t *none = json_object();
+        CLEANUP_JSON json_t *no_arguments = json_object();
         CLEANUP_TEXT struct text sentence = { 0 };
         struct error e = { 0 };
         if (!tool) {
                 text_format(&sentence, "there is no tool '%.60s'", tool_name(x));
                 if (sentence.data)
-                        text_drop_malformed(sentence.data); /* it may be cut in a character */
-                exchange_error(x, MCP_INVALID_PARAMS, sentence.data ? sentence.data : "there is no such tool", NULL, 200);
+                        text_drop_malformed(sentence.data); /* the name may be truncated inside a character */
+                request_answer_error(x, MCP_INVALID_PARAMS, sentence.data ? sentence.data : "there is no such tool",
+                                     NULL, 200);
                 return;
         }
-        int r = need_tools(s, &e);
+        int r = ensure_tools(s, &e); /* first, because the record of a refusal belongs to the session's box */
         if (r == 0 && s->server->gate && gate_refuses(s->server->gate, tool->name, arguments, &sentence)) {
                 const char *why = sentence.data ? sentence.data : "refused";
-                broker_record(s->server->broker, s->number, "call_refused", json_pack("{s:s, s:s}", "tool", tool->name, "why", why));
-                answer_for_tool(x, mcp_tool_failure(why));
+                broker_record(s->server->broker, s->number, "call_refused",
+                              json_pack("{s:s, s:s}", "tool", tool->name, "why", why));
+                send_tool_result(x, mcp_tool_failure(why));
                 return;
         }
         if (r == 0)
-                r = worker_call(&s->channel, s->last_call + 1, tool->name, arguments ? arguments : none, progress_token(x) != NULL);
+                r = worker_call(&s->channel, s->last_call + 1, tool->name, arguments ? arguments : no_arguments,
+                                progress_token(x) != NULL);
         if (r < 0) {
-                answer_for_tool(x, mcp_tool_failure(e.code ? e.text : "the call could not be sent"));
+                send_tool_result(x, mcp_tool_failure(e.code ? e.text : "the call could not be sent"));
                 return;
         }
         x->call = ++s->last_call;
@@ -298,7 +306,7 @@ static void answer_call(struct exchange *x)
 static const struct {
         const char *name;
         bool legacy, modern;
-        void (*answer)(struct exchange *x);
+        void (*answer)(struct pending_request *x);
 } methods[] = {
         { "initialize", true, false, answer_initialize },
         { "ping", true, false, answer_ping },
@@ -307,7 +315,7 @@ static const struct {
         { "tools/call", true, true, answer_call },
 };
 
-static void answer(struct exchange *x)
+static void dispatch(struct pending_request *x)
 {
         const struct mcp_message *m = &x->message;
         for (size_t i = 0; i < ARRAY_SIZE(methods); i++) {
@@ -316,69 +324,73 @@ static void answer(struct exchange *x)
                         return;
                 }
         }
-        exchange_error(x, MCP_UNKNOWN_METHOD, "there is no such method", NULL, m->modern ? 404 : 200);
+        request_answer_error(x, MCP_UNKNOWN_METHOD, "there is no such method", NULL, m->modern ? 404 : 200);
 }
 
-static void end_call(struct exchange *x)
+/* Asks the tools to stop working on the call. */
+static void cancel_call(struct pending_request *x)
 {
         struct session *s = x->session;
         if (x->call && s->readable && worker_cancel(&s->channel, x->call) == 0)
                 flush_calls(s);
 }
 
-void exchange_drop(struct exchange *x)
+void request_drop(struct pending_request *x)
 {
-        end_call(x);
-        forget(x);
+        cancel_call(x);
+        free_request(x);
 }
 
-/* The client does not wait for it any more: an answer would only confuse it. */
-static void cancel(const struct session *s, const json_t *id)
+/* The client cancelled the request. The protocol wants no reply to it. */
+static void cancel_request(const struct session *s, const json_t *id)
 {
-        struct exchange *x = s->shared ? NULL : find_id(s, id);
+        struct pending_request *x = s->shared ? NULL : find_id(s, id);
         if (!x)
                 return;
-        end_call(x);
+        cancel_call(x);
         finish(x, NULL, 200);
 }
 
-static void take_request(struct session *s, struct exchange *x)
+static void take_request(struct session *s, struct pending_request *x)
 {
         const struct mcp_extension *extension = s->server->extension;
-        const struct exchange *same = s->shared ? NULL : find_id(s, x->message.id);
-        bool full = s->waiting >= (s->shared ? SHARED_AT_ONCE : EXCHANGES_AT_ONCE);
-        LIST_INSERT_HEAD(&s->exchanges, x, others);
+        const struct pending_request *same = s->shared ? NULL : find_id(s, x->message.id);
+        bool full = s->waiting >= (s->shared ? SHARED_EXCHANGES_MAX : EXCHANGES_MAX);
+        LIST_INSERT_HEAD(&s->pending, x, others);
         s->waiting++;
-        if (x->place)
-                *x->place = x;
+        if (x->slot)
+                *x->slot = x;
         if (same || full) {
-                exchange_error(x, MCP_INVALID_REQUEST, same ? "a request with this id is being answered"
-                                                            : "too many requests at once", NULL, same ? 400 : 503);
+                request_answer_error(x, MCP_INVALID_REQUEST, same ? "a request with this id is still pending"
+                                                            : "too many pending requests", NULL, same ? 400 : 503);
                 return;
         }
-        x->extended = extension != NULL; /* when it has taken it, it may be over already */
-        if (extension && extension->take(x))
+        x->by_extension = extension != NULL; /* set before the call, which may already free the request */
+        if (extension && extension->on_request(x))
                 return;
-        x->extended = false;
-        answer(x);
+        x->by_extension = false;
+        dispatch(x);
 }
 
-void server_take(struct session *s, struct mcp_message *m, const struct route *route, void *carrier, struct exchange **place)
+void server_handle_message(struct session *s, struct mcp_message *m, const struct route *route, void *transport,
+                 struct pending_request **slot)
 {
         const struct mcp_extension *extension = s->server->extension;
-        struct exchange *x = m->kind == MCP_REQUEST ? calloc(1, sizeof *x) : NULL;
+        struct pending_request *x = m->kind == MCP_REQUEST ? calloc(1, sizeof *x) : NULL;
         if (x) {
-                *x = (struct exchange){ .session = s, .message = *m, .route = route, .carrier = carrier, .place = place };
+                *x = (struct pending_request){
+                        .session = s, .message = *m, .route = route, .transport = transport, .slot = slot
+                };
                 *m = (struct mcp_message){ .kind = MCP_BAD };
                 take_request(s, x);
                 return;
         }
-        if (m->kind == MCP_REQUEST) /* without memory for so little, there is nothing to serve with */
+        if (m->kind == MCP_REQUEST) /* out of memory */
                 server_stop(s->server);
         else if (m->kind == MCP_NOTIFICATION && strcmp(m->method, "notifications/cancelled") == 0)
-                cancel(s, json_object_get(m->params, "requestId"));
-        else if (m->kind == MCP_RESPONSE && extension && extension->hear)
-                extension->hear(s, m);
+                cancel_request(s, json_object_get(m->params, "requestId"));
+        else if (m->kind == MCP_RESPONSE && extension && extension->on_response)
+                extension->on_response(s, m);
         mcp_message_done(m);
 }
 
@@ -386,7 +398,7 @@ void server_take(struct session *s, struct mcp_message *m, const struct route *r
 
 struct session *session_open(struct server *s)
 {
-        for (uint32_t i = 0; i < BROKER_SESSIONS; i++) {
+        for (uint32_t i = 0; i < BROKER_SESSIONS_MAX; i++) {
                 if (s->sessions[i])
                         continue;
                 struct session *new = calloc(1, sizeof *new);
@@ -399,13 +411,13 @@ struct session *session_open(struct server *s)
 
 void session_close(struct session *s)
 {
-        for (struct exchange *x = LIST_FIRST(&s->exchanges), *next; x; x = next) {
+        for (struct pending_request *x = LIST_FIRST(&s->pending), *next; x; x = next) {
                 next = LIST_NEXT(x, others);
-                end_call(x);
+                cancel_call(x);
                 finish(x, NULL, 404);
         }
         if (s->readable) {
-                leave_tools(s);
+                close_tools(s);
                 broker_end(s->server->broker, s->number, NULL);
         }
         s->server->sessions[s->number] = NULL;
@@ -414,15 +426,15 @@ void session_close(struct session *s)
 
 /* --- the server --- */
 
-static void on_orphaned(evutil_socket_t fd, short what, void *data)
+static void on_broker_closed(evutil_socket_t fd, short what, void *data)
 {
         (void)fd;
         (void)what;
         server_stop(data);
 }
 
-int server_open(struct server *s, const struct mcp_offer *offer, const struct mcp_extension *extension, int broker, bool files,
-                struct error *e)
+int server_open(struct server *s, const struct mcp_offer *offer, const struct mcp_extension *extension, int broker,
+                bool files, struct error *e)
 {
         *s = (struct server){ .offer = offer, .extension = extension, .broker = broker };
         struct event_config *config = event_config_new();
@@ -433,20 +445,20 @@ int server_open(struct server *s, const struct mcp_offer *offer, const struct mc
                 s->base = event_base_new_with_config(config);
                 event_config_free(config);
         }
-        s->orphaned = s->base ? event_new(s->base, broker, EV_READ, on_orphaned, s) : NULL;
-        struct session *first = s->orphaned && event_add(s->orphaned, NULL) == 0 ? session_open(s) : NULL;
+        s->broker_closed = s->base ? event_new(s->base, broker, EV_READ, on_broker_closed, s) : NULL;
+        struct session *first = s->broker_closed && event_add(s->broker_closed, NULL) == 0 ? session_open(s) : NULL;
         if (!first)
-                return error_errno(e, ENOMEM, "mcp", "cannot prepare the server");
-        return need_tools(first, e);
+                return error_errno(e, ENOMEM, "cannot prepare the server");
+        return ensure_tools(first, e);
 }
 
 void server_close(struct server *s)
 {
-        for (size_t i = 0; i < BROKER_SESSIONS; i++)
+        for (size_t i = 0; i < BROKER_SESSIONS_MAX; i++)
                 if (s->sessions[i])
                         session_close(s->sessions[i]);
-        if (s->orphaned)
-                event_free(s->orphaned);
+        if (s->broker_closed)
+                event_free(s->broker_closed);
         if (s->base)
                 event_base_free(s->base);
         *s = (struct server){ .broker = -1 };

@@ -1,6 +1,6 @@
 /*
- * The server: sessions, and the requests that are being answered in them, whatever carries the messages. Theory of
- * operation: server.c.
+ * The server: sessions and their pending requests, independent of the transport (stdio, HTTP). Theory of operation:
+ * server.c.
  */
 #ifndef RINGWALL_MCP_SERVER_H
 #define RINGWALL_MCP_SERVER_H
@@ -14,17 +14,17 @@
 #include "session/broker.h"
 #include "wire/channel.h"
 
-struct exchange;
+struct pending_request;
 struct session;
 
-/* More than ringwall's own methods and tools: for a program that links the server and has its own. */
+/* Methods and tools beyond ringwall's own. Only a test adds some (tests/mcp/fixture.c). */
 struct mcp_extension {
-        /* A request, before anybody else sees it. True: it is answered, now or later, by exchange_*(). */
-        bool (*take)(struct exchange *x);
-        /* A client's answer to a request that was sent by exchange_send(). */
-        void (*hear)(struct session *s, const struct mcp_message *response);
-        /* An exchange that it took is over, or nobody waits for it any more. */
-        void (*gone)(struct exchange *x);
+        /* Called first for every request. True: the extension replies, now or later, by request_*(). */
+        bool (*on_request)(struct pending_request *x);
+        /* A client's response to a request that was sent by request_send(). */
+        void (*on_response)(struct session *s, const struct mcp_message *response);
+        /* A request that the extension took over has been answered or dropped, and is about to be freed. */
+        void (*on_done)(struct pending_request *x);
 };
 
 struct server {
@@ -32,80 +32,82 @@ struct server {
         const struct mcp_extension *extension; /* NULL: none */
         const struct gate *gate;               /* NULL: none */
         struct event_base *base;
-        struct event *orphaned; /* nobody makes boxes for us any more */
+        struct event *broker_closed; /* fires when the broker has exited */
         int broker;
-        struct session *sessions[BROKER_SESSIONS]; /* the first is always there */
+        struct session *sessions[BROKER_SESSIONS_MAX]; /* the first always exists */
 };
 
-/* A client, or all the clients that keep no session of their own; and its box of tools. */
+/* One client, or all the clients of a protocol without sessions; with its box of tools. */
 struct session {
         struct server *server;
         uint32_t number;
         bool shared; /* by several clients, whose requests may have the same ids */
         struct channel channel;
-        struct event *readable, *writable; /* of the channel; NULL: there are no tools now */
+        struct event *readable, *writable; /* of the channel; NULL: the session has no box now */
         json_int_t last_call;
-        size_t waiting; /* exchanges */
-        LIST_HEAD(exchange_list, exchange) exchanges;
+        size_t waiting; /* number of pending requests */
+        LIST_HEAD(pending_list, pending_request) pending;
 };
 
-/* How messages of an exchange get to the client. */
+/* How a transport sends the messages of a request to the client. */
 struct route {
         /*
-         * Takes the message over. With the last one, which is NULL when there is nothing more to say, the exchange is over;
-         * `status` is what HTTP says of it.
+         * Sends a message and takes ownership of it. `last` ends the request; then the message is NULL if there is no
+         * reply. `status` is the HTTP status.
          */
-        void (*send)(struct exchange *x, json_t *message, bool last, int status);
-        /* Lets the client come back for the rest; for routes that can. */
-        void (*detach)(struct exchange *x);
-        /* A header of the request, while it is being taken; NULL when there is none. For routes that have headers. */
-        const char *(*header)(const struct exchange *x, const char *name);
+        void (*send)(struct pending_request *x, json_t *message, bool last, int status);
+        /* Closes the connection, so that the client has to reconnect for the rest. NULL for stdio. */
+        void (*detach)(struct pending_request *x);
+        /* A header of the request, or NULL; valid only while the request is handed to the server. NULL for stdio. */
+        const char *(*header)(const struct pending_request *x, const char *name);
 };
 
-/* A request that is being answered. */
-struct exchange {
+/* A pending request. */
+struct pending_request {
         struct session *session;
-        LIST_ENTRY(exchange) others;
+        LIST_ENTRY(pending_request) others;
         struct mcp_message message;
-        json_int_t call;     /* its number, when tools work on it */
-        json_int_t progress; /* that was told */
-        bool extended;       /* the extension's */
+        json_int_t call;         /* number of the call to the tools; 0: none */
+        json_int_t progress;     /* last value that was sent to the client */
+        bool by_extension;       /* the extension replies */
         const struct route *route;
-        void *carrier;       /* the route's own */
-        struct exchange **place; /* where the carrier keeps it; NULL: nowhere */
-        void *data;          /* the extension's own */
+        void *transport;         /* the transport's own data */
+        struct pending_request **slot; /* the transport's pointer to the request, set to NULL at the end; may be NULL */
+        void *data;              /* the extension's own data */
 };
 
 /*
- * Prepares it, with its first session and the box of that. `files` when what it listens to may be files, which not every
- * loop can wait for. Returns 0 or -errno with an error; server_close() either way.
+ * Prepares the server, its first session and the box of that session. `files`: the input may be a regular file, which
+ * epoll cannot watch. Returns 0 or -errno with an error; call server_close() in both cases.
  */
-int server_open(struct server *s, const struct mcp_offer *offer, const struct mcp_extension *extension, int broker, bool files,
-                struct error *e);
+int server_open(struct server *s, const struct mcp_offer *offer, const struct mcp_extension *extension, int broker,
+                bool files, struct error *e);
 void server_close(struct server *s);
 
-/* Until server_stop(), or until nobody makes boxes for it any more. */
+/* Runs until server_stop(), or until the broker exits. */
 void server_run(struct server *s);
 void server_stop(struct server *s);
 
-/* NULL when there are too many. Its box is made with its first call. */
+/* NULL if there are too many sessions. The session's box is started by its first call. */
 struct session *session_open(struct server *s);
 void session_close(struct session *s);
 
 /*
- * A client's message that is not bad; it is taken over. A request is answered by the route, at once or later. Until its
- * last message has been sent, or exchange_drop(), the exchange is in *place, which may be NULL itself.
+ * Handles a client's message, which must not be MCP_BAD, and takes ownership of it. A request is answered through the
+ * route, at once or later. Until its last message is sent or request_drop() is called, *slot is the request; `slot`
+ * may be NULL.
  */
-void server_take(struct session *s, struct mcp_message *m, const struct route *route, void *carrier, struct exchange **place);
+void server_handle_message(struct session *s, struct mcp_message *m, const struct route *route, void *transport,
+                 struct pending_request **slot);
 
-/* Nobody waits for it any more: what it started ends, and the route hears nothing more of it. */
-void exchange_drop(struct exchange *x);
+/* Cancels the call of a request whose client has disconnected, and frees it without using the route. */
+void request_drop(struct pending_request *x);
 
-/* Each is the last of the exchange. They take results and data over. */
-void exchange_result(struct exchange *x, json_t *result);
-void exchange_error(struct exchange *x, int code, const char *message, json_t *data, int status);
+/* Each sends the reply and frees the request. They take ownership of `result` and `data`. */
+void request_answer_result(struct pending_request *x, json_t *result);
+void request_answer_error(struct pending_request *x, int code, const char *message, json_t *data, int status);
 
-/* A message on the way; taken over. */
-void exchange_send(struct exchange *x, json_t *message);
+/* Sends a message before the reply, and takes ownership of it. */
+void request_send(struct pending_request *x, json_t *message);
 
 #endif

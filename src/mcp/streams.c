@@ -1,6 +1,6 @@
 /*
- * Streams of events; see streams.h. An event is named STREAM-NUMBER. What is kept for a client that comes back is bounded: the
- * oldest goes first, and the last, which is the answer, stays.
+ * Streams of events; see streams.h. The id of an event is STREAM-NUMBER. The events kept for a client that reconnects
+ * are bounded: the oldest are dropped first, and the last event, which has the reply, is always kept.
  */
 #include "mcp/streams.h"
 
@@ -11,34 +11,35 @@
 #include "base/clock.h"
 #include "base/text.h"
 
-enum { KEPT_MOST = 1 << 20, KEPT_MS = 300000, RETRY_MS = 1000, UNHEARD_MOST = 32 /* of one owner */ };
+enum { KEPT_MAX = 1 << 20, KEPT_MS = 300000, RETRY_MS = 1000, UNFETCHED_MAX = 32 /* ended streams of one owner */ };
 
 static void stream_free(struct stream *s)
 {
-        for (struct event_kept *e; (e = STAILQ_FIRST(&s->kept));) {
-                STAILQ_REMOVE_HEAD(&s->kept, later);
+        for (struct kept_event *e; (e = STAILQ_FIRST(&s->kept));) {
+                STAILQ_REMOVE_HEAD(&s->kept, next);
                 free(e);
         }
-        LIST_REMOVE(s, others);
+        LIST_REMOVE(s, entry);
         free(s);
 }
 
-/* A client that never comes back does not have all of its answers kept. */
+/* Bounds the replies that are kept for a client that never reconnects. */
 static void drop_oldest(struct streams *all, const void *owner)
 {
-        struct stream *oldest = NULL; /* the newest are in front */
-        size_t unheard = 0;
-        for (struct stream *s = LIST_FIRST(&all->list); s; s = LIST_NEXT(s, others)) {
+        struct stream *oldest = NULL; /* the last one in the list: new streams are inserted at the head */
+        size_t unfetched = 0;
+        for (struct stream *s = LIST_FIRST(&all->list); s; s = LIST_NEXT(s, entry)) {
                 if (s->owner == owner && s->ended && s->number) {
                         oldest = s;
-                        unheard++;
+                        unfetched++;
                 }
         }
-        if (unheard >= UNHEARD_MOST)
+        if (unfetched >= UNFETCHED_MAX)
                 stream_free(oldest);
 }
 
-struct stream *stream_open(struct streams *all, const void *owner, struct connection *c, const char *headers, bool named)
+struct stream *stream_open(struct streams *all, const void *owner, struct connection *c, const char *headers,
+                           bool resumable)
 {
         struct stream *s = calloc(1, sizeof *s);
         if (!s)
@@ -46,24 +47,24 @@ struct stream *stream_open(struct streams *all, const void *owner, struct connec
         drop_oldest(all, owner);
         s->owner = owner;
         s->connection = c;
-        s->number = named ? ++all->last : 0;
+        s->number = resumable ? ++all->last : 0;
         STAILQ_INIT(&s->kept);
-        LIST_INSERT_HEAD(&all->list, s, others);
-        connection_stream(c, headers);
+        LIST_INSERT_HEAD(&all->list, s, entry);
+        connection_begin_stream(c, headers);
         return s;
 }
 
-static void keep(struct stream *s, const struct text *event)
+static void keep_event(struct stream *s, const struct text *event)
 {
-        struct event_kept *e = malloc(sizeof *e + event->length);
+        struct kept_event *e = malloc(sizeof *e + event->length);
         if (!e)
                 return;
-        *e = (struct event_kept){ .number = s->events, .length = event->length };
+        *e = (struct kept_event){ .number = s->events, .length = event->length };
         memcpy(e->text, event->data, event->length);
-        STAILQ_INSERT_TAIL(&s->kept, e, later);
+        STAILQ_INSERT_TAIL(&s->kept, e, next);
         s->kept_bytes += e->length;
-        for (struct event_kept *first; s->kept_bytes > KEPT_MOST && (first = STAILQ_FIRST(&s->kept)) != e;) {
-                STAILQ_REMOVE_HEAD(&s->kept, later);
+        for (struct kept_event *first; s->kept_bytes > KEPT_MAX && (first = STAILQ_FIRST(&s->kept)) != e;) {
+                STAILQ_REMOVE_HEAD(&s->kept, next);
                 s->kept_bytes -= first->length;
                 free(first);
         }
@@ -80,9 +81,9 @@ static void add_event(struct stream *s, const char *fields, const char *text, si
         if (event.failed)
                 return;
         if (s->number)
-                keep(s, &event);
+                keep_event(s, &event);
         if (s->connection)
-                connection_piece(s->connection, event.data, event.length);
+                connection_send_chunk(s->connection, event.data, event.length);
 }
 
 void stream_prime(struct stream *s)
@@ -101,7 +102,7 @@ void stream_keep_alive(struct stream *s)
 {
         static const char comment[] = ": still here\n\n";
         if (s->connection)
-                connection_piece(s->connection, comment, sizeof comment - 1);
+                connection_send_chunk(s->connection, comment, sizeof comment - 1);
 }
 
 void stream_end(struct stream *s)
@@ -109,30 +110,30 @@ void stream_end(struct stream *s)
         s->ended = true;
         if (!s->connection)
                 return;
-        connection_end(s->connection);
+        connection_end_stream(s->connection);
         stream_free(s);
 }
 
-void stream_lost(struct stream *s)
+void stream_disconnected(struct stream *s)
 {
         s->connection = NULL;
-        s->lost_at = clock_ms();
+        s->disconnected_at = clock_ms();
         if (!s->number)
                 s->ended = true;
 }
 
-void stream_part(struct stream *s)
+void stream_disconnect(struct stream *s)
 {
         if (!s->connection)
                 return;
-        connection_end(s->connection);
-        stream_lost(s);
+        connection_end_stream(s->connection);
+        stream_disconnected(s);
 }
 
-static struct stream *find(const struct streams *all, unsigned long long number)
+static struct stream *find_stream(const struct streams *all, unsigned long long number)
 {
         struct stream *s;
-        LIST_FOREACH (s, &all->list, others)
+        LIST_FOREACH (s, &all->list, entry)
                 if (s->number == number)
                         return s;
         return NULL;
@@ -142,19 +143,20 @@ bool stream_resume(struct streams *all, const void *owner, struct connection *c,
 {
         unsigned long long number, event;
         size_t digits = strcspn(last_event, "-");
-        const char *behind = last_event + digits + (last_event[digits] == '-');
-        if (!text_to_number(last_event, digits, &number) || !text_to_number(behind, strlen(behind), &event) || !number)
+        const char *event_digits = last_event + digits + (last_event[digits] == '-');
+        if (!text_to_number(last_event, digits, &number) ||
+            !text_to_number(event_digits, strlen(event_digits), &event) || !number)
                 return false;
-        struct stream *s = find(all, number);
+        struct stream *s = find_stream(all, number);
         if (!s || s->owner != owner)
                 return false;
-        stream_part(s); /* the client knows better than we that its connection is gone */
+        stream_disconnect(s); /* the old connection is dead, even if the server has not noticed yet */
         s->connection = c;
-        connection_stream(c, NULL);
-        const struct event_kept *e;
-        STAILQ_FOREACH (e, &s->kept, later)
+        connection_begin_stream(c, NULL);
+        const struct kept_event *e;
+        STAILQ_FOREACH (e, &s->kept, next)
                 if (e->number > event)
-                        connection_piece(c, e->text, e->length);
+                        connection_send_chunk(c, e->text, e->length);
         if (s->ended)
                 stream_end(s);
         return true;
@@ -164,10 +166,10 @@ void streams_tidy(struct streams *all, int64_t now)
 {
         struct stream *s, *next;
         for (s = LIST_FIRST(&all->list); s; s = next) {
-                next = LIST_NEXT(s, others);
+                next = LIST_NEXT(s, entry);
                 if (s->connection)
                         stream_keep_alive(s);
-                else if (s->ended && (!s->number || now - s->lost_at > KEPT_MS))
+                else if (s->ended && (!s->number || now - s->disconnected_at > KEPT_MS))
                         stream_free(s);
         }
 }
@@ -175,7 +177,7 @@ void streams_tidy(struct streams *all, int64_t now)
 struct stream *streams_find(const struct streams *all, const struct connection *c)
 {
         struct stream *s;
-        LIST_FOREACH (s, &all->list, others)
+        LIST_FOREACH (s, &all->list, entry)
                 if (s->connection == c)
                         return s;
         return NULL;
@@ -185,7 +187,7 @@ void streams_end(struct streams *all, const void *owner)
 {
         struct stream *s, *next;
         for (s = LIST_FIRST(&all->list); s; s = next) {
-                next = LIST_NEXT(s, others);
+                next = LIST_NEXT(s, entry);
                 if (owner && s->owner != owner)
                         continue;
                 if (s->connection)

@@ -1,9 +1,9 @@
 /*
  * The read tracker; see tracker.h.
  *
- * How it works: a table of paths, each with what tells one state of a file from another: device, inode, size, and the times
- * of the last change of content and of anything. The last cannot be set by a program. The table is bounded: who reads
- * more files than it has room for has to read the forgotten ones again, which is a nuisance and no danger.
+ * How it works: a hash table of paths, each with the fields of struct stat that distinguish two states of a file:
+ * device, inode, size, mtime and ctime, which no program can set. The table is bounded: an agent that reads more files
+ * than fit has to read the forgotten ones again, which is inconvenient but safe.
  */
 #include "path/tracker.h"
 
@@ -14,17 +14,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SLOTS = 1 << 14, REACH = 8 }; /* REACH: slots in which a path can stand, from its own on */
+enum { SLOTS = 1 << 14, PROBES = 8 }; /* PROBES: slots that a path may take, from its hash on */
 
 struct seen {
         char *path;
-        uint64_t age;
+        uint64_t marked_at; /* value of the clock; 0 in an empty slot */
         struct stat st;
 };
 
 struct tracker {
         pthread_mutex_t lock;
-        uint64_t clock;
+        uint64_t clock; /* counts calls of tracker_mark() */
         struct seen seen[SLOTS];
 };
 
@@ -48,7 +48,7 @@ void tracker_free(struct tracker *t)
         free(t);
 }
 
-static size_t slot_of(const char *path)
+static size_t hash_to_slot(const char *path)
 {
         uint64_t hash = 14695981039346656037U; /* FNV-1a */
         for (; *path; path++)
@@ -56,19 +56,19 @@ static size_t slot_of(const char *path)
         return (size_t)((hash ^ hash >> 32) % SLOTS);
 }
 
-/* The path's slot, or, with `make`, an empty one or the oldest of those it could stand in. */
-static struct seen *find(struct tracker *t, const char *path, bool make)
+/* The slot of the path. If it has none: NULL, or with `or_replace` an empty or else the oldest slot it may take. */
+static struct seen *find(struct tracker *t, const char *path, bool or_replace)
 {
-        size_t start = slot_of(path);
+        size_t start = hash_to_slot(path);
         struct seen *oldest = NULL;
-        for (size_t i = 0; i < REACH; i++) {
+        for (size_t i = 0; i < PROBES; i++) {
                 struct seen *s = &t->seen[(start + i) % SLOTS];
                 if (s->path && strcmp(s->path, path) == 0)
                         return s;
-                if (!oldest || s->age < oldest->age) /* an empty one has never been used */
+                if (!oldest || s->marked_at < oldest->marked_at)
                         oldest = s;
         }
-        return make ? oldest : NULL;
+        return or_replace ? oldest : NULL;
 }
 
 int tracker_mark(struct tracker *t, const char *path, const struct stat *st)
@@ -78,10 +78,10 @@ int tracker_mark(struct tracker *t, const char *path, const struct stat *st)
                 return -ENOMEM;
         (void)pthread_mutex_lock(&t->lock);
         struct seen *s = find(t, path, true);
-        char *before = s->path;
+        char *replaced = s->path;
         *s = (struct seen){ copy, ++t->clock, *st };
         (void)pthread_mutex_unlock(&t->lock);
-        free(before);
+        free(replaced);
         return 0;
 }
 
@@ -90,17 +90,17 @@ static bool same_time(struct timespec a, struct timespec b)
         return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
 }
 
-static bool is_same(const struct stat *a, const struct stat *b)
+static bool is_same_state(const struct stat *a, const struct stat *b)
 {
         return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
                same_time(a->st_mtim, b->st_mtim) && same_time(a->st_ctim, b->st_ctim);
 }
 
-enum tracked tracker_ask(struct tracker *t, const char *path, const struct stat *now)
+enum tracked tracker_check(struct tracker *t, const char *path, const struct stat *now)
 {
         (void)pthread_mutex_lock(&t->lock);
         const struct seen *s = find(t, path, false);
-        enum tracked answer = !s ? TRACKED_NEVER : is_same(&s->st, now) ? TRACKED_SAME : TRACKED_CHANGED;
+        enum tracked answer = !s ? TRACKED_NEVER : is_same_state(&s->st, now) ? TRACKED_SAME : TRACKED_CHANGED;
         (void)pthread_mutex_unlock(&t->lock);
         return answer;
 }

@@ -1,6 +1,6 @@
 /*
- * What has been read in a session: nothing is overwritten that its reader has not seen as it is now. Safe to use from
- * several threads.
+ * Remembers which files a session has read, so that a tool overwrites no file whose present state the agent has not
+ * seen. Safe to use from several threads.
  */
 #ifndef RINGWALL_PATH_TRACKER_H
 #define RINGWALL_PATH_TRACKER_H
@@ -9,18 +9,22 @@
 
 struct tracker;
 
-/* NULL without memory. */
+/* NULL if out of memory. */
 struct tracker *tracker_new(void);
+/* For tests. */
 void tracker_free(struct tracker *t);
 
-/* `path` without links, as a spot has it, and the file as it was when it was read or written. */
+/*
+ * Records that the file was read or written in the state *st. `path` has no links, like held_path.path. Returns 0 or
+ * -ENOMEM.
+ */
 int tracker_mark(struct tracker *t, const char *path, const struct stat *st);
 
 enum tracked {
-        TRACKED_NEVER,   /* not read in this session; also when so many were that this one was forgotten */
-        TRACKED_CHANGED, /* read, and another file or another content since */
+        TRACKED_NEVER,   /* not read in this session, or forgotten because too many files were read */
+        TRACKED_CHANGED, /* read, but changed or replaced since */
         TRACKED_SAME,
 };
-enum tracked tracker_ask(struct tracker *t, const char *path, const struct stat *now);
+enum tracked tracker_check(struct tracker *t, const char *path, const struct stat *now);
 
 #endif

@@ -1,24 +1,26 @@
 /*
  * Containment; see workspace.h.
  *
- * What it is for: a tool gets a path from an agent, and must not touch anything outside the workspace, whatever the path
- * says and whatever else happens in the workspace at the same time.
+ * What it is for: a tool gets a path from an agent, and must not touch anything outside the workspace, whatever the
+ * path says and whatever other programs do in the workspace at the same time.
  *
- * How it works: the root is a descriptor. A path is cleaned as text first (`a/../b` is `b`; one that climbs over the root
- * is refused). Most paths have no link in them: one openat2 beneath the root that follows none finds the file, and its
- * text is its name. Otherwise, and where there is no openat2, the path is walked name by name with O_NOFOLLOW. Directories
- * on the way stay open, so that `..` in a link's target is the one that we came from, not what stands there by now. A link
- * to an absolute path is followed when that lies in the root.
+ * How it works: the root is a descriptor. A path is first normalised as text (`a/../b` is `b`; a path that climbs above
+ * the root is refused). Most paths have no link in them: one openat2 beneath the root, without following links, opens
+ * the file's directory, and the normalised text is the file's path. Otherwise, and where openat2 is missing, the path
+ * is walked name by name with O_NOFOLLOW. Directories on the way stay open, so that `..` in a link's target is the
+ * directory that we came through, even if it was moved since. A link to an absolute path is followed if that path lies
+ * in the root.
  *
- * Never is a path checked and then used again: what was found is a descriptor, and what is done with it is done by
- * descriptor and one name without slashes.
+ * No path is checked and then used (TOCTOU): the result is a descriptor, and every later operation uses that
+ * descriptor, or its parent's and one name without slashes.
  *
- * What an attacker controls: the path; names, links and their exchange at any moment, by a program that works in the same
- * tree. What it must not do: open, make or change anything that does not lie beneath the root.
+ * What an attacker controls: the path; and names and links, which a program in the same tree may swap at any moment.
+ * This file must not open, create or change anything that is not beneath the root.
  *
- * A directory that is moved out of the root while it is held stays held. Whoever may move it there may write there.
+ * A directory that is moved out of the root while we hold it stays held. A process that can move it there can write
+ * there anyway.
  *
- * Needs of the kernel: nothing beyond POSIX; openat2 (5.6) makes it faster.
+ * Needs of the kernel: O_PATH. openat2 (5.6), O_TMPFILE and renameat2 are used where they exist.
  */
 #include "path/workspace.h"
 
@@ -36,33 +38,31 @@
 #include "base/fd.h"
 #include "base/text.h"
 
-enum { MOST_LINKS = 40, MOST_DEPTH = 200, MOST_BYTES = 4096, MOST_SHOWN = 200 };
-
-static const char stage[] = "path";
+enum { LINKS_MAX = 40, DEPTH_MAX = 200, BYTES_MAX = 4096, SHOWN_MAX = 200 };
 
 struct workspace {
         int fd;
         char *root;
-        bool walks; /* there is no openat2 */
+        bool no_openat2;
 };
 
 int workspace_open(const char *root, struct workspace **ret, struct error *e)
 {
         if (*root != '/')
-                return error_set(e, EINVAL, stage, "the workspace root '%s' is not an absolute path", root);
+                return error_set(e, EINVAL, "the workspace root '%s' is not an absolute path", root);
         struct workspace *w = calloc(1, sizeof *w);
         char *real = w ? realpath(root, NULL) : NULL;
         if (!real) {
                 int code = w ? errno : ENOMEM;
                 free(w);
-                return error_errno(e, code, stage, "the workspace root %s cannot be used", root);
+                return error_errno(e, code, "the workspace root %s cannot be used", root);
         }
         w->root = real;
         w->fd = open(real, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         if (w->fd < 0) {
                 int code = errno;
                 workspace_free(w);
-                return error_errno(e, code, stage, "the workspace root %s cannot be used", root);
+                return error_errno(e, code, "the workspace root %s cannot be used", root);
         }
         *ret = w;
         return 0;
@@ -84,45 +84,45 @@ const char *workspace_root(const struct workspace *w)
 
 void workspace_forget_openat2(struct workspace *w)
 {
-        w->walks = true;
+        w->no_openat2 = true;
 }
 
-void spot_done(struct spot *s)
+void held_path_done(struct held_path *s)
 {
         fd_close(&s->fd);
         fd_close(&s->parent);
         free(s->name);
         free(s->path);
-        *s = SPOT_NONE;
+        *s = HELD_PATH_NONE;
 }
 
 /* --- paths as text --- */
 
-/* A path for a message: in so few letters that what is said of it is not cut off. */
-static void add_shown(struct text *out, const char *path)
+/* Adds a path for a message: escaped, and shortened so that the rest of the message fits. */
+static void add_shortened(struct text *out, const char *path)
 {
-        size_t n = strnlen(path, MOST_SHOWN + 1);
-        text_add_visible(out, path, n > MOST_SHOWN ? MOST_SHOWN : n);
-        text_add(out, n > MOST_SHOWN ? "…" : "");
+        size_t n = strnlen(path, SHOWN_MAX + 1);
+        text_add_visible(out, path, n > SHOWN_MAX ? SHOWN_MAX : n);
+        text_add(out, n > SHOWN_MAX ? "…" : "");
 }
 
-static int outside(const struct workspace *w, const char *path, struct error *e)
+static int fail_outside(const struct workspace *w, const char *path, struct error *e)
 {
         CLEANUP_TEXT struct text shown = { 0 };
-        add_shown(&shown, path);
-        return error_set(e, EXDEV, stage, "path is outside workspace root: %s is not in %s", shown.data ? shown.data : "it",
+        add_shortened(&shown, path);
+        return error_set(e, EXDEV, "path is outside workspace root: %s is not in %s", shown.data ? shown.data : "it",
                          w->root);
 }
 
-/* What is left of an absolute path behind the root, or NULL when it does not lie in it. Compares text. */
-static const char *behind_root(const struct workspace *w, const char *path)
+/* The part of an absolute path after the root, or NULL when it does not lie in the root. Compares text only. */
+static const char *strip_root(const struct workspace *w, const char *path)
 {
         size_t n = strcmp(w->root, "/") == 0 ? 0 : strlen(w->root);
         return strncmp(path, w->root, n) == 0 && (path[n] == '/' || path[n] == '\0') ? path + n : NULL;
 }
 
-/* Appends a path without empty names, `.` and `..`, each name with a slash in front. False when it climbs too high. */
-static bool add_clean(struct text *out, const char *path)
+/* Appends a path without empty names, `.` and `..`, a slash before each name. False if `..` climbs above the start. */
+static bool add_normalised(struct text *out, const char *path)
 {
         while (*path) {
                 path += strspn(path, "/");
@@ -142,10 +142,10 @@ static bool add_clean(struct text *out, const char *path)
         return true;
 }
 
-/* The real name of an absolute path that may lie in the root under another name: by its longest part that exists. */
-static char *other_name(const char *path)
+/* Resolves the longest existing part of an absolute path, which may lead into the root through links. */
+static char *resolve_existing_part(const char *path)
 {
-        char head[MOST_BYTES + 1], real[PATH_MAX];
+        char head[BYTES_MAX + 1], real[PATH_MAX];
         (void)snprintf(head, sizeof head, "%s", path);
         while (!realpath(head, real)) {
                 char *slash = strrchr(head, '/');
@@ -153,46 +153,49 @@ static char *other_name(const char *path)
                         return NULL;
                 *slash = '\0';
         }
-        struct text whole = { 0 };
-        text_add(&whole, strcmp(real, "/") == 0 ? "" : real);
-        text_add(&whole, path + strlen(head));
-        return text_take(&whole);
+        struct text joined = { 0 };
+        text_add(&joined, strcmp(real, "/") == 0 ? "" : real);
+        text_add(&joined, path + strlen(head));
+        return text_take(&joined);
 }
 
-/* The names from the root on, each with a slash in front; nothing for the root itself. Only text: nothing is believed. */
-static int names_of(const struct workspace *w, const char *path, struct text *out, struct error *e)
+/*
+ * The names of a path below the root, a slash before each; "" for the root. This is not a check: the caller still opens
+ * the path beneath the root.
+ */
+static int names_below_root(const struct workspace *w, const char *path, struct text *out, struct error *e)
 {
         CLEANUP_TEXT struct text clean = { 0 };
         bool inside = true;
-        if (strlen(path) > MOST_BYTES)
-                return error_set(e, ENAMETOOLONG, stage, "the path is longer than %d bytes", MOST_BYTES);
+        if (strlen(path) > BYTES_MAX)
+                return error_set(e, ENAMETOOLONG, "the path is longer than %d bytes", BYTES_MAX);
         if (*path != '/') {
-                inside = add_clean(out, path);
+                inside = add_normalised(out, path);
         } else {
-                (void)add_clean(&clean, path); /* above / there is / */
-                const char *names = behind_root(w, clean.data ? clean.data : "/");
-                CLEANUP_FREE char *real = names ? NULL : other_name(clean.data ? clean.data : "/");
+                (void)add_normalised(&clean, path); /* `..` above / is / */
+                const char *names = strip_root(w, clean.data ? clean.data : "/");
+                CLEANUP_FREE char *real = names ? NULL : resolve_existing_part(clean.data ? clean.data : "/");
                 if (!names && real)
-                        names = behind_root(w, real);
+                        names = strip_root(w, real);
                 inside = names != NULL;
                 text_add(out, inside ? names : "");
         }
         if (clean.failed || out->failed)
-                return error_errno(e, ENOMEM, stage, "no memory");
-        return inside ? 0 : outside(w, path, e);
+                return error_errno(e, ENOMEM, "cannot resolve the path");
+        return inside ? 0 : fail_outside(w, path, e);
 }
 
 /* --- finding --- */
 
-/* The path so far, as descriptors of its directories and as text. */
+/* The walk along a path: what was resolved so far, as descriptors of its directories and as text. */
 struct walk {
         const struct workspace *w;
         const char *asked;        /* for messages */
-        int dirs[MOST_DEPTH + 1]; /* dirs[0] is the root's, which is not ours to close */
+        int dirs[DEPTH_MAX + 1]; /* dirs[0] belongs to the workspace, so it is not closed here */
         size_t depth;
-        struct text names;        /* behind the root */
-        struct text rest;         /* still to go; nothing when all was found */
-        size_t written;           /* of the rest, what the path itself said: what lies before it is a link's target */
+        struct text names;        /* below the root, resolved */
+        struct text rest;         /* still to be resolved; "" at the end */
+        size_t from_path;         /* bytes at the end of `rest` that are the path's own, not a link's target */
         unsigned links;
         struct error *error;
 };
@@ -215,88 +218,94 @@ static void climb_to(struct walk *k, size_t depth)
         }
 }
 
-/* The rest becomes a link's target, with what was left behind it. */
-static int take_target(struct walk *k, const char *target, const char *left)
+/* Replaces the rest by a link's target followed by `left`. */
+static int prepend_target(struct walk *k, const char *target, const char *left)
 {
         struct text rest = { 0 };
-        if (k->links == 1 || strlen(left) < k->written) /* what an outer link's target still has to say is not the path's */
-                k->written = strlen(left);
+        /* what remains of an outer link's target does not count as the path's own */
+        if (k->links == 1 || strlen(left) < k->from_path)
+                k->from_path = strlen(left);
         text_add(&rest, target);
         text_add(&rest, "/");
         text_add(&rest, left);
         text_done(&k->rest);
         k->rest = rest;
         if (rest.failed)
-                return error_errno(k->error, ENOMEM, stage, "no memory");
-        return rest.length > 2 * MOST_BYTES ? error_set(k->error, ENAMETOOLONG, stage, "the links of %s lead too far", k->asked)
-                                            : 0;
+                return error_errno(k->error, ENOMEM, "cannot resolve the path");
+        return rest.length > 2 * BYTES_MAX
+                       ? error_set(k->error, ENAMETOOLONG, "the symbolic links in %s make a path that is too long",
+                                   k->asked)
+                       : 0;
 }
 
-static int follow(struct walk *k, int link, const char *left)
+static int follow_link(struct walk *k, int link, const char *left)
 {
         char target[PATH_MAX];
         ssize_t n = readlinkat(link, "", target, sizeof target - 1);
         if (n < 0)
-                return error_errno(k->error, errno, stage, "cannot follow a link in %s", k->asked);
+                return error_errno(k->error, errno, "cannot read a symbolic link in %s", k->asked);
         target[n] = '\0';
-        if (++k->links > MOST_LINKS)
-                return error_set(k->error, ELOOP, stage, "%s has too many links in it", k->asked);
+        if (++k->links > LINKS_MAX)
+                return error_set(k->error, ELOOP, "%s has too many symbolic links", k->asked);
         if (*target != '/')
-                return take_target(k, target, left);
+                return prepend_target(k, target, left);
         CLEANUP_TEXT struct text names = { 0 };
-        int r = names_of(k->w, target, &names, NULL);
+        int r = names_below_root(k->w, target, &names, NULL);
         if (r < 0)
-                return r == -EXDEV ? outside(k->w, k->asked, k->error) : error_errno(k->error, -r, stage, "cannot follow a link");
+                return r == -EXDEV ? fail_outside(k->w, k->asked, k->error)
+                                   : error_errno(k->error, -r, "cannot follow a symbolic link");
         climb_to(k, 0);
-        return take_target(k, names.data ? names.data : "", left);
+        return prepend_target(k, names.data ? names.data : "", left);
 }
 
-/* One name further. Returns 1 when there is nothing: the rest then is what is missing. */
-static int step(struct walk *k, struct spot *ret)
+/* Resolves the next name. Returns 1 when it does not exist: `rest` then holds the missing part of the path. */
+static int walk_step(struct walk *k, struct held_path *ret)
 {
         const char *name = k->rest.data + strspn(k->rest.data, "/");
         size_t n = strcspn(name, "/");
-        char one[NAME_MAX + 1], left[3 * MOST_BYTES];
+        char one[NAME_MAX + 1], left[3 * BYTES_MAX];
         if (n > NAME_MAX)
-                return error_set(k->error, ENAMETOOLONG, stage, "a name in %s is longer than %d bytes", k->asked, NAME_MAX);
+                return error_set(k->error, ENAMETOOLONG, "a name in %s is longer than %d bytes", k->asked, NAME_MAX);
         memcpy(one, name, n);
         one[n] = '\0';
-        (void)snprintf(left, sizeof left, "%s", name + n); /* the rest is never longer: take_target() */
+        (void)snprintf(left, sizeof left, "%s", name + n); /* the rest is never longer: prepend_target() */
         bool up = strcmp(one, "..") == 0;
         if (up && k->depth == 0)
-                return outside(k->w, k->asked, k->error);
+                return fail_outside(k->w, k->asked, k->error);
         if (up)
                 climb_to(k, k->depth - 1);
         CLEANUP_FD int fd = n == 0 || up || strcmp(one, ".") == 0
                 ? -1 : openat(k->dirs[k->depth], one, O_PATH | O_NOFOLLOW | O_CLOEXEC);
         if (fd < 0 && (n == 0 || up || strcmp(one, ".") == 0))
-                goto further;
+                goto advance;
         if (fd < 0 && errno == ENOENT)
-                return strlen(name) > k->written && k->links
-                        ? error_set(k->error, ENOENT, stage, "a symbolic link in %s leads to nothing", k->asked) : 1;
+                return strlen(name) > k->from_path && k->links
+                        ? error_set(k->error, ENOENT, "a symbolic link in %s points to a file that does not exist",
+                                    k->asked)
+                        : 1;
         if (fd < 0 || fstat(fd, &ret->st) < 0)
-                return error_errno(k->error, errno, stage, "cannot look at %s", k->asked);
+                return error_errno(k->error, errno, "cannot open %s", k->asked);
         if (S_ISLNK(ret->st.st_mode))
-                return follow(k, fd, left);
+                return follow_link(k, fd, left);
         text_add(&k->names, "/");
         text_add(&k->names, one);
         if (!S_ISDIR(ret->st.st_mode)) {
                 if (left[strspn(left, "/")])
-                        return error_set(k->error, ENOTDIR, stage, "%s%s is not a directory", k->w->root, k->names.data);
+                        return error_set(k->error, ENOTDIR, "%s%s is not a directory", k->w->root, k->names.data);
                 ret->fd = TAKE_FD(fd);
-        } else if (k->depth == MOST_DEPTH) {
-                return error_set(k->error, ENAMETOOLONG, stage, "%s lies too deep", k->asked);
+        } else if (k->depth == DEPTH_MAX) {
+                return error_set(k->error, ENAMETOOLONG, "%s is nested too deeply", k->asked);
         } else {
                 k->dirs[++k->depth] = TAKE_FD(fd);
         }
-further:
+advance:
         text_done(&k->rest);
         text_add(&k->rest, left + strspn(left, "/"));
-        return k->rest.failed || k->names.failed ? error_errno(k->error, ENOMEM, stage, "no memory") : 0;
+        return k->rest.failed || k->names.failed ? error_errno(k->error, ENOMEM, "cannot resolve the path") : 0;
 }
 
-/* What the walk has come to. */
-static int arrive(struct walk *k, bool missing, struct spot *ret)
+/* Fills the result from the end of the walk. */
+static int finish_walk(struct walk *k, bool missing, struct held_path *ret)
 {
         const char *names = k->names.data ? k->names.data : "";
         struct text name = { 0 }, path = { 0 };
@@ -321,48 +330,49 @@ static int arrive(struct walk *k, bool missing, struct spot *ret)
         ret->name = text_take(&name);
         ret->path = text_take(&path);
         if (ret->parent < 0 || (!missing && (ret->fd < 0 || fstat(ret->fd, &ret->st) < 0)))
-                return error_errno(k->error, errno, stage, "cannot hold %s", k->asked);
-        return ret->name && ret->path ? 0 : error_errno(k->error, ENOMEM, stage, "no memory");
+                return error_errno(k->error, errno, "cannot open %s", k->asked);
+        return ret->name && ret->path ? 0 : error_errno(k->error, ENOMEM, "cannot resolve the path");
 }
 
-/* A missing end must be plain names: nothing is there that `..` could lead out of. */
-static bool is_plain(const char *rest)
+/* The missing part of a path may not have `.` or `..`: there is no directory for `..` to leave. */
+static bool has_only_names(const char *rest)
 {
         CLEANUP_TEXT struct text clean = { 0 };
         rest += strspn(rest, "/");
-        return add_clean(&clean, rest) && clean.data && strcmp(clean.data + 1, rest) == 0;
+        return add_normalised(&clean, rest) && clean.data && strcmp(clean.data + 1, rest) == 0;
 }
 
-static int walk(const struct workspace *w, const char *asked, const char *names, struct spot *ret, struct error *e)
+static int walk_path(const struct workspace *w, const char *asked, const char *names, struct held_path *ret,
+                     struct error *e)
 {
         CLEANUP_TEXT struct text shown = { 0 };
-        add_shown(&shown, asked);
+        add_shortened(&shown, asked);
         struct walk k = { .w = w, .asked = shown.data ? shown.data : "it", .dirs = { w->fd }, .error = e };
         int r = 0;
         text_add(&k.rest, names + strspn(names, "/"));
         while (r == 0 && !k.rest.failed && k.rest.length && ret->fd < 0)
-                r = step(&k, ret);
+                r = walk_step(&k, ret);
         if (r == 0 && k.rest.failed)
-                r = error_errno(e, ENOMEM, stage, "no memory");
-        if (r == 1 && !is_plain(k.rest.data))
-                r = error_set(e, ENOENT, stage, "%s leads through a directory that is not there", k.asked);
+                r = error_errno(e, ENOMEM, "cannot resolve the path");
+        if (r == 1 && !has_only_names(k.rest.data))
+                r = error_set(e, ENOENT, "%s goes through a directory that does not exist", k.asked);
         if (r >= 0)
-                r = arrive(&k, r == 1, ret);
+                r = finish_walk(&k, r == 1, ret);
         walk_done(&k);
         return r;
 }
 
-/* Without any link in it, a path is found at once. Returns 1 when it has to be walked. */
-static int find_straight(const struct workspace *w, const char *names, struct spot *ret)
+/* Opens a path without links, its directory by openat2. Returns 1 when the path has to be walked. */
+static int find_without_links(const struct workspace *w, const char *names, struct held_path *ret)
 {
         struct open_how how = {
                 .flags = O_PATH | O_CLOEXEC,
                 .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
         };
         const char *slash = strrchr(names, '/');
-        if (w->walks || !slash)
+        if (w->no_openat2 || !slash)
                 return 1;
-        char above[MOST_BYTES + 1];
+        char above[BYTES_MAX + 1];
         if ((size_t)(slash - names) >= sizeof above)
                 return 1;
         memcpy(above, names, (size_t)(slash - names));
@@ -384,51 +394,51 @@ static int find_straight(const struct workspace *w, const char *names, struct sp
         return ret->name ? 0 : 1;
 }
 
-int workspace_find(const struct workspace *w, const char *path, struct spot *ret, struct error *e)
+int workspace_find(const struct workspace *w, const char *path, struct held_path *ret, struct error *e)
 {
         CLEANUP_TEXT struct text names = { 0 };
-        *ret = SPOT_NONE;
-        int r = names_of(w, path, &names, e);
+        *ret = HELD_PATH_NONE;
+        int r = names_below_root(w, path, &names, e);
         if (r < 0)
                 return r;
-        r = find_straight(w, names.data ? names.data : "", ret);
+        r = find_without_links(w, names.data ? names.data : "", ret);
         if (r == 1) {
-                spot_done(ret);
-                r = walk(w, path, names.data ? names.data : "", ret, e);
+                held_path_done(ret);
+                r = walk_path(w, path, names.data ? names.data : "", ret, e);
         }
         if (r < 0)
-                spot_done(ret);
+                held_path_done(ret);
         return r;
 }
 
-/* --- using what was found --- */
+/* --- using the result --- */
 
-int spot_open(const struct spot *s, int flags, struct error *e)
+int held_path_open(const struct held_path *s, int flags, struct error *e)
 {
         struct stat now;
         if (s->fd < 0)
-                return error_set(e, ENOENT, stage, "no such file: %s", s->path);
+                return error_set(e, ENOENT, "no such file: %s", s->path);
         CLEANUP_FD int fd = openat(s->parent, s->name, flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
         if (fd < 0)
-                return error_errno(e, errno == ELOOP ? ESTALE : errno, stage, "cannot open %s", s->path);
+                return error_errno(e, errno == ELOOP ? ESTALE : errno, "cannot open %s", s->path);
         if (fstat(fd, &now) < 0)
-                return error_errno(e, errno, stage, "cannot look at %s", s->path);
+                return error_errno(e, errno, "cannot stat %s", s->path);
         if (now.st_dev != s->st.st_dev || now.st_ino != s->st.st_ino)
-                return error_set(e, ESTALE, stage, "%s was replaced while it was opened", s->path);
+                return error_set(e, ESTALE, "%s was replaced while it was opened", s->path);
         return TAKE_FD(fd);
 }
 
-/* The directories on the way that are missing; the spot's name then is one name. */
-static int make_parents(struct spot *s, struct error *e)
+/* Creates the missing directories on the way; afterwards s->name is one name. */
+static int make_parents(struct held_path *s, struct error *e)
 {
         for (char *slash; (slash = strchr(s->name, '/'));) {
                 *slash = '\0';
                 if (mkdirat(s->parent, s->name, 0777) < 0 && errno != EEXIST)
-                        return error_errno(e, errno, stage, "cannot make the directory %s for %s", s->name, s->path);
+                        return error_errno(e, errno, "cannot create the directory %s for %s", s->name, s->path);
                 int next = openat(s->parent, s->name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
                 if (next < 0)
-                        return error_errno(e, errno == ELOOP || errno == ENOTDIR ? ESTALE : errno, stage,
-                                           "cannot enter the directory %s of %s", s->name, s->path);
+                        return error_errno(e, errno == ELOOP || errno == ENOTDIR ? ESTALE : errno,
+                                           "cannot open the directory %s of %s", s->name, s->path);
                 fd_close(&s->parent);
                 s->parent = next;
                 memmove(s->name, slash + 1, strlen(slash + 1) + 1);
@@ -436,19 +446,19 @@ static int make_parents(struct spot *s, struct error *e)
         return 0;
 }
 
-int spot_create(struct spot *s, mode_t mode, struct error *e)
+int held_path_create(struct held_path *s, mode_t mode, struct error *e)
 {
         if (s->fd >= 0)
-                return error_set(e, EEXIST, stage, "%s exists already", s->path);
+                return error_set(e, EEXIST, "%s exists already", s->path);
         int r = make_parents(s, e);
         if (r < 0)
                 return r;
         int fd = openat(s->parent, s->name, O_CREAT | O_EXCL | O_RDWR | O_NOFOLLOW | O_CLOEXEC, mode);
-        return fd < 0 ? error_errno(e, errno, stage, "cannot make %s", s->path) : fd;
+        return fd < 0 ? error_errno(e, errno, "cannot create %s", s->path) : fd;
 }
 
-/* Content, mode and owner; on the disk before it has a name that anybody knows. */
-static int fill(int fd, const struct spot *s, const void *data, size_t length, mode_t mode)
+/* Writes content, owner and mode, and syncs them to disk before the file gets its final name. */
+static int write_new_file(int fd, const struct held_path *s, const void *data, size_t length, mode_t mode)
 {
         int r = fd_write_all(fd, data, length);
         if (r < 0)
@@ -461,8 +471,8 @@ static int fill(int fd, const struct spot *s, const void *data, size_t length, m
         return 0;
 }
 
-/* A name beside the file that nobody has; starts with a dot, so that lists pass over it. */
-static int temporary_name(const struct spot *s, char *ret, size_t size)
+/* A random name in the same directory; starts with a dot, so that listings hide it. */
+static int make_temporary_name(const struct held_path *s, char *ret, size_t size)
 {
         unsigned long long number = 0;
         if (getrandom(&number, sizeof number, 0) != sizeof number)
@@ -472,32 +482,33 @@ static int temporary_name(const struct spot *s, char *ret, size_t size)
 }
 
 /*
- * Gives the new file its name. What stood there must be what was found: otherwise somebody else was quicker, and their
- * work is put back. Filesystems that cannot exchange names are taken at the word of the last look.
+ * Renames the new file into place, by exchange with the old one. If the old one is not the file that was found, another
+ * process wrote it meanwhile, and it is put back. A file system without RENAME_EXCHANGE gets a plain rename, without
+ * this check.
  */
-static int swap_in(const struct spot *s, const char *beside)
+static int rename_into_place(const struct held_path *s, const char *temporary)
 {
         struct stat old;
-        unsigned how = s->fd < 0 ? RENAME_NOREPLACE : RENAME_EXCHANGE;
-        if (renameat2(s->parent, beside, s->parent, s->name, how) < 0) {
+        unsigned flags = s->fd < 0 ? RENAME_NOREPLACE : RENAME_EXCHANGE;
+        if (renameat2(s->parent, temporary, s->parent, s->name, flags) < 0) {
                 if (errno == EINVAL || errno == ENOSYS)
-                        return renameat(s->parent, beside, s->parent, s->name) < 0 ? -errno : 0;
+                        return renameat(s->parent, temporary, s->parent, s->name) < 0 ? -errno : 0;
                 return errno == EEXIST || errno == ENOENT ? -ESTALE : -errno;
         }
         if (s->fd < 0)
                 return 0;
-        bool same = fstatat(s->parent, beside, &old, AT_SYMLINK_NOFOLLOW) == 0 && old.st_dev == s->st.st_dev &&
+        bool same = fstatat(s->parent, temporary, &old, AT_SYMLINK_NOFOLLOW) == 0 && old.st_dev == s->st.st_dev &&
                     old.st_ino == s->st.st_ino && old.st_size == s->st.st_size &&
                     old.st_mtim.tv_sec == s->st.st_mtim.tv_sec && old.st_mtim.tv_nsec == s->st.st_mtim.tv_nsec;
         if (same) {
-                (void)unlinkat(s->parent, beside, 0); /* the new one is in its place either way */
+                (void)unlinkat(s->parent, temporary, 0); /* the new file is in place, even if this fails */
                 return 0;
         }
-        /* What somebody else wrote meanwhile goes back. If it cannot, it stays beside, and is not removed. */
-        return renameat2(s->parent, beside, s->parent, s->name, RENAME_EXCHANGE) < 0 ? -ENOTRECOVERABLE : -ESTALE;
+        /* Puts the other process's file back. If that fails, it keeps the temporary name and is not removed. */
+        return renameat2(s->parent, temporary, s->parent, s->name, RENAME_EXCHANGE) < 0 ? -ENOTRECOVERABLE : -ESTALE;
 }
 
-static int give_name(const struct spot *s, int fd, const char *name)
+static int link_as(const struct held_path *s, int fd, const char *name)
 {
         char self[64];
         (void)snprintf(self, sizeof self, "/proc/self/fd/%d", fd);
@@ -505,77 +516,82 @@ static int give_name(const struct spot *s, int fd, const char *name)
 }
 
 /*
- * Puts a file that has no name in place. Who is killed before it has one leaves nothing behind; one that replaces another
- * has a name beside it for as long as the exchange takes.
+ * Links an O_TMPFILE file into place. If we are killed before, no file is left behind. To replace another file it needs
+ * a temporary name during the exchange.
  */
-static int put_nameless(const struct spot *s, int fd)
+static int place_unnamed(const struct held_path *s, int fd)
 {
-        char beside[NAME_MAX + 1];
+        char temporary[NAME_MAX + 1];
         if (s->fd < 0) {
-                int r = give_name(s, fd, s->name);
+                int r = link_as(s, fd, s->name);
                 return r == -EEXIST ? -ESTALE : r;
         }
-        int r = temporary_name(s, beside, sizeof beside);
+        int r = make_temporary_name(s, temporary, sizeof temporary);
         if (r == 0)
-                r = give_name(s, fd, beside);
+                r = link_as(s, fd, temporary);
         if (r < 0)
                 return r;
-        r = swap_in(s, beside);
+        r = rename_into_place(s, temporary);
         if (r < 0 && r != -ENOTRECOVERABLE)
-                (void)unlinkat(s->parent, beside, 0);
+                (void)unlinkat(s->parent, temporary, 0);
         return r;
 }
 
-/* The same with a name from the start, where a file cannot be without. */
-static int put_named(const struct spot *s, const void *data, size_t length, mode_t mode, int *ret)
+/* The same with a temporary name from the start, for file systems without O_TMPFILE. */
+static int place_named(const struct held_path *s, const void *data, size_t length, mode_t mode, int *ret)
 {
-        char beside[NAME_MAX + 1];
-        int r = temporary_name(s, beside, sizeof beside);
+        char temporary[NAME_MAX + 1];
+        int r = make_temporary_name(s, temporary, sizeof temporary);
         if (r < 0)
                 return r;
-        CLEANUP_FD int fd = openat(s->parent, beside, O_CREAT | O_EXCL | O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0600);
+        CLEANUP_FD int fd = openat(s->parent, temporary, O_CREAT | O_EXCL | O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0600);
         if (fd < 0)
                 return -errno;
-        r = fill(fd, s, data, length, mode);
+        r = write_new_file(fd, s, data, length, mode);
         if (r == 0)
-                r = swap_in(s, beside);
+                r = rename_into_place(s, temporary);
         if (r < 0 && r != -ENOTRECOVERABLE)
-                (void)unlinkat(s->parent, beside, 0);
+                (void)unlinkat(s->parent, temporary, 0);
         if (r == 0)
                 *ret = TAKE_FD(fd);
         return r;
 }
 
-/* Returns the descriptor of the file in its place. */
-static int put(const struct spot *s, const void *data, size_t length, mode_t mode)
+/* Writes the new file and puts it in place. Returns its descriptor or -errno. */
+static int write_and_place(const struct held_path *s, const void *data, size_t length, mode_t mode)
 {
         CLEANUP_FD int fd = openat(s->parent, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-        int r = fd < 0 ? -errno : fill(fd, s, data, length, mode), named = -1;
+        int r = fd < 0 ? -errno : write_new_file(fd, s, data, length, mode), named = -1;
         if (r == 0)
-                r = put_nameless(s, fd);
+                r = place_unnamed(s, fd);
         if (r == 0)
                 return TAKE_FD(fd);
-        if (r == -ESTALE || r == -ENOSPC || r == -EDQUOT || r == -EROFS)
+        if (r == -ESTALE || r == -ENOTRECOVERABLE || r == -ENOSPC || r == -EDQUOT || r == -EROFS)
                 return r;
-        r = put_named(s, data, length, mode, &named);
+        r = place_named(s, data, length, mode, &named);
         return r < 0 ? r : named;
 }
 
-int spot_replace(struct spot *s, const void *data, size_t length, mode_t mode, struct error *e)
+int held_path_replace(struct held_path *s, const void *data, size_t length, mode_t mode, struct error *e)
 {
         if (s->fd >= 0 && !S_ISREG(s->st.st_mode))
-                return error_set(e, S_ISDIR(s->st.st_mode) ? EISDIR : EINVAL, stage, "%s is not a regular file", s->path);
+                return error_set(e, S_ISDIR(s->st.st_mode) ? EISDIR : EINVAL, "%s is not a regular file", s->path);
         int r = make_parents(s, e);
         if (r < 0)
                 return r;
-        CLEANUP_FD int fd = put(s, data, length, mode);
+        CLEANUP_FD int fd = write_and_place(s, data, length, mode);
+        if (fd == -ESTALE)
+                return error_set(e, ESTALE, "%s was not written: another process changed it", s->path);
+        if (fd == -ENOTRECOVERABLE)
+                return error_set(e, ENOTRECOVERABLE,
+                                 "%s was written, but another process wrote it at the same time; that version is in a "
+                                 "file beside it whose name begins with '.%.100s.'", s->path, s->name);
         if (fd < 0)
-                return fd == -ESTALE ? error_set(e, ESTALE, stage, "%s changed while it was written", s->path)
-                                     : error_errno(e, -fd, stage, "cannot write %s", s->path);
+                return error_errno(e, -fd, "cannot write %s", s->path);
         CLEANUP_FD int directory = openat(s->parent, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (directory >= 0)
-                (void)fsync(directory); /* some filesystems cannot; the content is safe either way */
+                (void)fsync(directory); /* some file systems cannot; the content itself is synced already */
         fd_close(&s->fd);
         s->fd = TAKE_FD(fd);
-        return fstat(s->fd, &s->st) < 0 ? error_errno(e, errno, stage, "cannot look at %s", s->path) : 0;
+        return fstat(s->fd, &s->st) < 0 ? error_errno(e, errno, "cannot stat %s", s->path) : 0;
 }

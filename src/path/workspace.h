@@ -1,5 +1,5 @@
 /*
- * Containment: the one way from a path that somebody wrote to a file of a workspace. Theory of operation: workspace.c.
+ * Containment: the only way from an untrusted path to a file of a workspace. Theory of operation: workspace.c.
  */
 #ifndef RINGWALL_PATH_WORKSPACE_H
 #define RINGWALL_PATH_WORKSPACE_H
@@ -14,8 +14,8 @@
 struct workspace;
 
 /*
- * Holds the directory `root`, which must be absolute and exist. Links in it are followed once, now; whatever becomes of
- * the name later, this directory is meant.
+ * Opens the directory `root`, which must be absolute and exist. Its links are resolved once, here: if the name later
+ * refers to another directory, this one stays the root.
  */
 int workspace_open(const char *root, struct workspace **ret, struct error *e);
 void workspace_free(struct workspace *w);
@@ -25,46 +25,47 @@ static inline void workspace_free_pointer(struct workspace **w)
 }
 #define CLEANUP_WORKSPACE CLEANUP(workspace_free_pointer)
 
-/* Absolute, without links. */
+/* The root's path: absolute, without links. */
 const char *workspace_root(const struct workspace *w);
 
-/* As if this kernel had no openat2; for tests. */
+/* Behaves as if the kernel had no openat2; for tests. */
 void workspace_forget_openat2(struct workspace *w);
 
-/* A place in a workspace, held by descriptors: what was found, or where something can be made. */
-struct spot {
-        int parent;     /* the deepest directory on the way that exists; the one it is in, when it exists itself */
-        char *name;     /* from there: one name, more when directories are missing; "." for the root */
-        char *path;     /* absolute, without links: for messages and as a key, never to be opened */
-        int fd;         /* O_PATH; -1 when nothing is there */
-        struct stat st; /* of it */
+/* A place in a workspace, held by descriptors: a file or directory that exists, or where one can be created. */
+struct held_path {
+        int parent;     /* the deepest directory on the way that exists, itself excluded */
+        char *name;     /* relative to parent: one name, several when directories are missing; "." for the root */
+        char *path;     /* absolute, without links: for messages and as a key; never opened */
+        int fd;         /* O_PATH; -1 when the file does not exist */
+        struct stat st; /* of fd */
 };
 
-#define SPOT_NONE ((struct spot){ .parent = -1, .fd = -1 })
-void spot_done(struct spot *s);
-#define CLEANUP_SPOT CLEANUP(spot_done)
+#define HELD_PATH_NONE ((struct held_path){ .parent = -1, .fd = -1 })
+void held_path_done(struct held_path *s);
+#define CLEANUP_HELD_PATH CLEANUP(held_path_done)
 
 /*
- * Finds a path: relative ones start at the root, absolute ones must lie in it, links are followed as long as they stay
- * inside. Fails with -EXDEV when it leads out ("path is outside workspace root…"), with -ENOENT when a link on the way
- * leads to nothing; that the end is missing is no failure. Returns 0 or -errno with an error.
+ * Resolves a path: a relative one starts at the root, an absolute one must lie in it, links are followed if they stay
+ * inside. Fails with -EXDEV when the path leads outside ("path is outside workspace root…"), with -ENOENT when a link
+ * on the way is dangling. A path whose end does not exist is not an error. Returns 0 or -errno with an error.
  */
-int workspace_find(const struct workspace *w, const char *path, struct spot *ret, struct error *e);
+int workspace_find(const struct workspace *w, const char *path, struct held_path *ret, struct error *e);
 
 /*
- * Opens what was found, a file or a directory, with the flags of open(2). Does not hang on whatever stands there by now.
- * Fails with -ESTALE when it is another file than the one that was found.
+ * Opens the file or directory that was found, with the flags of open(2). Never blocks, even if it was replaced by a
+ * FIFO. Fails with -ESTALE if it was replaced since it was found.
  */
-int spot_open(const struct spot *s, int flags, struct error *e);
+int held_path_open(const struct held_path *s, int flags, struct error *e);
 
-/* Makes a file where nothing is, with the directories that are missing, and opens it for writing. -EEXIST otherwise. */
-int spot_create(struct spot *s, mode_t mode, struct error *e);
+/* Creates a file and its missing directories, and opens it to read and write. -EEXIST if something exists there. */
+int held_path_create(struct held_path *s, mode_t mode, struct error *e);
 
 /*
- * Puts a file with this content in place, at once and for good: who reads sees the old one or the new one, also after a
- * crash. Directories that are missing are made. What is there keeps its mode and owner, a new file gets `mode`. Fails with
- * -ESTALE, and changes nothing, when somebody else wrote there since it was found. The spot then holds the new file.
+ * Writes or replaces the file, atomically and durably: a reader sees the old content or the new, also after a crash.
+ * Creates missing directories. An existing file keeps its mode and, if permitted, its owner; a new one gets `mode`.
+ * Fails with -ESTALE, and leaves the file alone, if another process changed it since it was found. On success *s holds
+ * the new file.
  */
-int spot_replace(struct spot *s, const void *data, size_t length, mode_t mode, struct error *e);
+int held_path_replace(struct held_path *s, const void *data, size_t length, mode_t mode, struct error *e);
 
 #endif

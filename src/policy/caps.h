@@ -1,38 +1,38 @@
 /*
- * Every bound on what a policy may contain, in one place. They are far above what people write and low enough that no
- * input makes the compiler slow or large; each has an error that names it.
+ * All limits on what a policy may contain. They are far above what people write, and low enough that no input makes the
+ * compiler slow or use much memory. Input beyond a limit gets an error message of its own.
  */
 #ifndef RINGWALL_POLICY_CAPS_H
 #define RINGWALL_POLICY_CAPS_H
 
 enum policy_cap {
-        CAP_FILE_BYTES = 1 << 20,     /* one policy file */
-        CAP_DEPTH = 24,               /* nested maps and lists */
-        CAP_NODES = 40000,            /* values in one file, aliases counted as often as they are used */
-        CAP_KEYS = 1024,              /* keys of one map */
-        CAP_ANCHORS = 256,            /* YAML anchors in one file */
-        CAP_MESSAGES = 40,            /* errors shown for one run; the rest are counted */
-        CAP_TEXT = 4096,              /* one value: the kernel's own limit on a path */
-        CAP_SETTINGS = 16384,         /* values of all files and flags together */
-        CAP_GRANTS = 2048,            /* paths granted to one box */
-        CAP_PATTERNS = 1024,          /* denials with pattern characters in one box */
-        CAP_ENV = 512,                /* variables of one box */
-        CAP_HOSTS = 4096,             /* host rules of one box */
-        CAP_PRIVATE_HOSTS = 256,      /* hosts that policies let be private; ceilings may cut one into several */
-        CAP_PORTS = 64,               /* ports of the host's that a box reaches; published ones likewise */
-        CAP_SOCKETS = 64,             /* unix sockets of the host's that a box may connect to */
-        CAP_WRITABLE = 1024,          /* writable directories of one box */
-        CAP_RULES = 1 << 17,          /* file rules of one plan, those of its servers included; host rules likewise */
-        CAP_COMMANDS = 256,           /* denied commands */
-        CAP_SECRETS = 64,             /* shapes of secrets that policies add */
-        CAP_EXPRESSION = 1000,        /* bytes of the regular expression of one */
-        CAP_SERVERS = 128,            /* MCP servers */
-        CAP_LINE_SHOWN = 120,         /* columns of a source line under an error */
-        CAP_ARENA_BYTES = 128 << 20,  /* memory of one compilation */
-        CAP_DOMAIN = 253,             /* a host name without its port (RFC 1035) */
-        CAP_LABEL = 63,               /* one label of it */
-        CAP_COMPONENTS = 512,         /* names in one path */
-        CAP_NAME = 255,               /* one name of a path: the kernel's own limit */
+        POLICY_FILE_BYTES_MAX = 1 << 20,     /* one policy file */
+        POLICY_DEPTH_MAX = 24,               /* nested maps and lists */
+        POLICY_NODES_MAX = 40000,            /* values in one file; an alias counts each time it is used */
+        POLICY_KEYS_MAX = 1024,              /* keys of one map */
+        POLICY_ANCHORS_MAX = 256,            /* YAML anchors in one file */
+        POLICY_MESSAGES_MAX = 40,            /* messages shown for one run; the rest are only counted */
+        POLICY_TEXT_MAX = 4096,              /* bytes of one value: PATH_MAX */
+        POLICY_SETTINGS_MAX = 16384,         /* values of all files and flags together */
+        POLICY_GRANTS_MAX = 2048,            /* paths granted to one box */
+        POLICY_PATTERNS_MAX = 1024,          /* glob patterns in the denials of one box */
+        POLICY_ENV_MAX = 512,                /* environment variables of one box */
+        POLICY_HOSTS_MAX = 4096,             /* host rules of one box */
+        POLICY_PRIVATE_HOSTS_MAX = 256,      /* entries of network.allow_private, before a ceiling splits them */
+        POLICY_PORTS_MAX = 64,               /* host ports that a box may reach; published ports count apart */
+        POLICY_SOCKETS_MAX = 64,             /* unix sockets of the host that a box may connect to */
+        POLICY_WRITABLE_MAX = 1024,          /* writable directories of one box */
+        POLICY_RULES_MAX = 1 << 17,          /* file and host rules of a plan and its servers together */
+        POLICY_COMMANDS_MAX = 256,           /* denied commands */
+        POLICY_SECRETS_MAX = 64,             /* secrets (name and regular expression) that policies add */
+        POLICY_EXPRESSION_MAX = 1000,        /* bytes of the regular expression of one secret */
+        POLICY_SERVERS_MAX = 128,            /* MCP servers */
+        POLICY_LINE_SHOWN_MAX = 120,         /* columns of a source line under an error */
+        ARENA_BYTES_MAX = 128 << 20,         /* memory of one compilation */
+        DOMAIN_MAX = 253,                    /* bytes of a host name without its port (RFC 1035) */
+        DOMAIN_LABEL_MAX = 63,               /* bytes of one label of a host name */
+        PATH_COMPONENTS_MAX = 512,           /* components of one path */
+        PATH_NAME_MAX = 255,                 /* bytes of one component: NAME_MAX */
 };
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * The compiler's frame: numbers, workspace, environment, and the order in which the parts run. It goes on after an
- * error wherever the rest can still be checked, so that a person sees all of them at once.
+ * Compiles numbers, rights, namespaces, workspace and environment, and calls the other parts of the compiler in order.
+ * It continues after an error as long as the rest can still be checked, so that a person sees all errors at once.
  */
 #include "policy/compile.h"
 
@@ -29,7 +29,7 @@ bool setting_is(const struct setting *s, enum key_id key, const char *server)
 
 struct source compile_source(struct compiler *c, struct source from)
 {
-        /* Rules come in runs from one file; share its name with the rule before. */
+        /* Consecutive rules often come from one file: share the name with the previous rule. */
         struct plan *p = c->plan;
         if (p->rules.count) {
                 struct source last = p->rules.list[p->rules.count - 1].from;
@@ -56,56 +56,30 @@ const char *compile_path(struct compiler *c, const struct setting *s, bool patte
         return NULL;
 }
 
-/* How each number of the plan comes about. */
-struct number_row {
-        enum plan_number number;
-        enum key_id key;
-        uint64_t fallback;
-};
-
-static const struct number_row number_rows[] = {
-        { PLAN_LEVEL, KEY_LEVEL, LEVEL_STRICT },
-        { PLAN_MODE, KEY_MODE, 0 },
-        { PLAN_BEST_EFFORT, KEY_BEST_EFFORT, 0 },
-        { PLAN_READ, KEY_READ, PLAN_READ_LISTED },
-        { PLAN_WORKSPACE, KEY_WORKSPACE, PLAN_WORKSPACE_RW },
-        { PLAN_PROXY_VARIABLES, KEY_PROXY_VARIABLES, 0 },
-        { PLAN_LIVE, KEY_LIVE, PLAN_LIVE_OFF },
-        { PLAN_AUDIT, KEY_AUDIT, 0 },
-        { PLAN_MDWE, KEY_MDWE, 0 },
-        { PLAN_SNAPSHOT, KEY_SNAPSHOT, 0 },
-        { PLAN_POOL_SIZE, KEY_POOL_SIZE, 2 },
-        { PLAN_POOL_MAX, KEY_POOL_MAX, 8 },
-        { PLAN_SESSION_TIMEOUT, KEY_SESSION_TIMEOUT, 3600 },
-        { PLAN_IDLE_TIMEOUT, KEY_IDLE_TIMEOUT, 300 },
-        { PLAN_TIMEOUT, KEY_TIMEOUT, 0 },
-        { PLAN_MEMORY, KEY_MEMORY, 0 },
-        { PLAN_CPU, KEY_CPU, 0 },
-        { PLAN_PROCESSES, KEY_PROCESSES, 0 },
-};
-
-enum { PROCESSES_IN_A_BLOCK = 10 };
+/* The limit on processes where a policy has a `resources` block that does not set one. */
+enum { RESOURCES_BLOCK_PROCESSES = 10 };
 
 static void compile_numbers(struct compiler *c)
 {
-        for (size_t i = 0; i < ARRAY_SIZE(number_rows); i++) {
-                const struct number_row *row = &number_rows[i];
-                const struct setting *s = settings_last(c->settings, row->key);
-                struct plan_value *v = &c->plan->number[row->number];
-                v->number = s ? s->number : row->fallback;
-                v->from = s ? compile_source(c, s->from) : compile_default();
+        for (enum key_id key = 0; key < KEY_COUNT; key++) {
+                if (!key_has_single_value(&keys[key]))
+                        continue;
+                const struct setting *s = settings_last(c->settings, key);
+                struct plan_value *v = &c->plan->scalar[keys[key].scalar];
+                v->value = s ? s->number : key_default_scalar(&keys[key]);
+                v->from = s ? compile_source(c, s->from) : default_source();
         }
         const struct setting *block = settings_last(c->settings, KEY_RESOURCES);
-        struct plan_value *processes = &c->plan->number[PLAN_PROCESSES];
-        if (block && processes->number == 0)
-                *processes = (struct plan_value){ PROCESSES_IN_A_BLOCK, compile_source(c, block->from) };
+        struct plan_value *processes = &c->plan->scalar[PLAN_PROCESSES];
+        if (block && processes->value == 0)
+                *processes = (struct plan_value){ RESOURCES_BLOCK_PROCESSES, compile_source(c, block->from) };
 }
 
-static void grant_right(struct compiler *c, unsigned rights, enum right right, enum plan_number number,
+static void grant_right(struct compiler *c, unsigned rights, enum right right, enum plan_scalar number,
                         struct source from)
 {
-        struct plan_value *v = &c->plan->number[number];
-        if ((rights & right) && !v->number)
+        struct plan_value *v = &c->plan->scalar[number];
+        if ((rights & right) && !v->value)
                 *v = (struct plan_value){ 1, compile_source(c, from) };
 }
 
@@ -120,7 +94,7 @@ static void deny_rights(struct compiler *c, unsigned rights, struct source by)
 {
         static const struct {
                 enum right right;
-                enum plan_number number;
+                enum plan_scalar number;
         } rows[] = {
                 { RIGHT_EXEC, PLAN_ALLOW_EXEC },
                 { RIGHT_FORK, PLAN_ALLOW_FORK },
@@ -129,12 +103,12 @@ static void deny_rights(struct compiler *c, unsigned rights, struct source by)
         c->denied |= rights;
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
                 if (rights & rows[i].right)
-                        c->plan->number[rows[i].number] = (struct plan_value){ 0, compile_source(c, by) };
+                        c->plan->scalar[rows[i].number] = (struct plan_value){ 0, compile_source(c, by) };
         if (rights & RIGHT_WRITE)
-                c->plan->number[PLAN_WORKSPACE] = (struct plan_value){ PLAN_WORKSPACE_RO, compile_source(c, by) };
+                c->plan->scalar[PLAN_WORKSPACE] = (struct plan_value){ PLAN_WORKSPACE_RO, compile_source(c, by) };
 }
 
-/* What needs the network: the first host that is allowed, or port of either list, or those to come. NULL when nothing does. */
+/* The setting that needs the network: the first allowed host, local or published port, or a live policy. NULL: none. */
 static const struct source *network_needed_by(const struct plan *plan)
 {
         for (size_t i = 0; i < plan->hosts.count; i++)
@@ -144,16 +118,55 @@ static const struct source *network_needed_by(const struct plan *plan)
                 return &plan->local_ports.list[0].from;
         if (plan->published.count)
                 return &plan->published.list[0].from;
-        return plan->number[PLAN_LIVE].number ? &plan->number[PLAN_LIVE].from : NULL;
+        return plan->scalar[PLAN_LIVE].value ? &plan->scalar[PLAN_LIVE].from : NULL;
 }
 
-/* Without a block of modules a box is for running commands; with one, each right must be somebody's. */
+static const unsigned level_namespaces[] = {
+        [LEVEL_OFF] = 0,
+        [LEVEL_STANDARD] = 0,
+        [LEVEL_STRICT] = NAMESPACE_USER | NAMESPACE_PID | NAMESPACE_MOUNT | NAMESPACE_IPC | NAMESPACE_UTS |
+                         NAMESPACE_CGROUP | NAMESPACE_NET,
+        [LEVEL_MAXIMUM] = NAMESPACE_USER | NAMESPACE_PID | NAMESPACE_MOUNT | NAMESPACE_IPC | NAMESPACE_UTS |
+                          NAMESPACE_CGROUP | NAMESPACE_NET,
+};
+
+/* Only the last file that has the list counts. */
+static uint64_t collect_chosen_namespaces(const struct settings *s, const struct setting *last)
+{
+        uint64_t chosen = 0;
+        for (size_t i = 0; i < s->count; i++)
+                if (s->list[i].key == KEY_NAMESPACES && s->list[i].layer == last->layer && !s->list[i].empty)
+                        chosen |= 1ULL << s->list[i].number;
+        return chosen;
+}
+
+/* A ceiling that raises the level adds the namespaces of that level to the list of a policy. */
+static bool is_level_raised(const struct compiler *c)
+{
+        const struct setting *own = settings_last(c->settings, KEY_LEVEL);
+        return c->plan->scalar[PLAN_LEVEL].value != (own ? own->number : LEVEL_STRICT);
+}
+
+static uint64_t find_namespaces(const struct compiler *c)
+{
+        const struct setting *list = settings_last(c->settings, KEY_NAMESPACES);
+        uint64_t of_level = level_namespaces[c->plan->scalar[PLAN_LEVEL].value];
+        uint64_t chosen = list ? collect_chosen_namespaces(c->settings, list) : of_level;
+        return is_level_raised(c) ? chosen | of_level : chosen;
+}
+
+/*
+ * Without a `modules` block a box may exec, fork and use its own loopback; with one, only if a module or a permission
+ * grants it.
+ */
 static void compile_rights(struct compiler *c)
 {
         const struct settings *s = c->settings;
         bool modules = settings_last(s, KEY_MODULES) != NULL;
         if (!modules)
-                grant_rights(c, RIGHT_EXEC | RIGHT_FORK, compile_default());
+                grant_rights(c, RIGHT_EXEC | RIGHT_FORK, default_source());
+        if (!modules && (find_namespaces(c) & NAMESPACE_NET))
+                grant_rights(c, RIGHT_NETWORK, default_source());
         for (size_t i = 0; i < module_row_count; i++) {
                 const struct setting *module = settings_last(s, module_rows[i].key);
                 if (module)
@@ -165,9 +178,9 @@ static void compile_rights(struct compiler *c)
         const struct source *need = network_needed_by(c->plan);
         if (need)
                 grant_rights(c, RIGHT_NETWORK, *need);
-        for (enum plan_number n = PLAN_ALLOW_EXEC; n <= PLAN_ALLOW_NETWORK; n++)
-                if (!c->plan->number[n].from.name)
-                        c->plan->number[n].from = compile_default();
+        for (enum plan_scalar n = PLAN_ALLOW_EXEC; n <= PLAN_ALLOW_NETWORK; n++)
+                if (!c->plan->scalar[n].from.name)
+                        c->plan->scalar[n].from = default_source();
 }
 
 static void compile_denied_rights(struct compiler *c)
@@ -184,9 +197,8 @@ static void compile_denied_rights(struct compiler *c)
                         continue;
                 }
                 if ((rights & RIGHT_NETWORK) && network_needed_by(c->plan))
-                        message_warning(c->messages, s->list[i].from, "take the hosts and ports out or take this out",
-                                        "the network is denied, so the hosts and ports that are allowed stay out of "
-                                        "reach");
+                        message_warning(c->messages, s->list[i].from, "remove the hosts and ports, or this denial",
+                                        "the network is denied, so the allowed hosts and ports cannot be reached");
                 deny_rights(c, rights, s->list[i].from);
         }
         struct source by = { 0 };
@@ -199,102 +211,79 @@ static void compile_denied_rights(struct compiler *c)
         }
 }
 
-static const unsigned level_spaces[] = {
-        [LEVEL_OFF] = 0,
-        [LEVEL_STANDARD] = 0,
-        [LEVEL_STRICT] = SPACE_USER | SPACE_PID | SPACE_MOUNT | SPACE_IPC | SPACE_UTS | SPACE_CGROUP,
-        [LEVEL_MAXIMUM] = SPACE_USER | SPACE_PID | SPACE_MOUNT | SPACE_IPC | SPACE_UTS | SPACE_CGROUP | SPACE_NET,
-};
-
-static void check_chosen_spaces(struct compiler *c, const struct setting *last, uint64_t chosen)
+static void check_chosen_namespaces(struct compiler *c, const struct setting *last, uint64_t chosen)
 {
-        uint64_t level = c->plan->number[PLAN_LEVEL].number;
+        uint64_t level = c->plan->scalar[PLAN_LEVEL].value;
         const char *wrong = NULL, *hint = NULL;
         if (level < LEVEL_STRICT && chosen) {
-                wrong = "namespaces belong to the levels strict and maximum";
-                hint = "raise security.sandbox.level, or leave the list out";
-        } else if (chosen && !(chosen & SPACE_USER)) {
-                wrong = "without the user namespace no other can be made without root";
+                wrong = "namespaces can be listed only at the levels strict and maximum";
+                hint = "raise security.sandbox.level, or remove the list";
+        } else if (chosen && !(chosen & NAMESPACE_USER)) {
+                wrong = "without a user namespace no other namespace can be created (except by root)";
                 hint = "add user to the list";
-        } else if (level == LEVEL_MAXIMUM && !(chosen & SPACE_NET)) {
+        } else if (level == LEVEL_MAXIMUM && !(chosen & NAMESPACE_NET)) {
                 wrong = "level maximum always has a network namespace";
                 hint = "add net to the list, or use level strict";
-        } else if (level == LEVEL_STRICT && !(chosen & SPACE_NET) && c->plan->number[PLAN_ALLOW_NETWORK].number) {
-                wrong = "the network that is allowed can only be kept apart in a network namespace";
-                hint = "add net to the list, or leave the list out";
+        } else if (level == LEVEL_STRICT && !(chosen & NAMESPACE_NET) && c->plan->scalar[PLAN_ALLOW_NETWORK].value) {
+                wrong = "a box that may use the network needs a network namespace at level strict";
+                hint = "add net to the list, or remove the list";
         }
         if (wrong) {
                 message_error(c->messages, last->from, hint, "%s", wrong);
                 c->failed = true;
                 return;
         }
-        uint64_t missing = level_spaces[level] & ~chosen;
+        uint64_t missing = level_namespaces[level] & ~chosen;
         if (!missing)
                 return;
         CLEANUP_TEXT struct text names = { 0 };
-        plan_print_number(PLAN_NAMESPACES, missing, &names);
-        message_warning(c->messages, last->from, "leave the list out to have all of the level's own",
-                        "the list leaves out what level %s has: %s", level_words[level], names.data ? names.data : "");
-}
-
-/* The last file that has the list says all of it. */
-static uint64_t chosen_spaces(const struct settings *s, const struct setting *last)
-{
-        uint64_t chosen = 0;
-        for (size_t i = 0; i < s->count; i++)
-                if (s->list[i].key == KEY_NAMESPACES && s->list[i].layer == last->layer && !s->list[i].empty)
-                        chosen |= 1ULL << s->list[i].number;
-        return chosen;
+        plan_print_scalar(PLAN_NAMESPACES, missing, &names);
+        message_warning(c->messages, last->from, "remove the list to get all namespaces of the level",
+                        "the list lacks namespaces that level %s has: %s", level_words[level],
+                        names.data ? names.data : "");
 }
 
 static void compile_namespaces(struct compiler *c)
 {
-        const struct setting *last = settings_last(c->settings, KEY_NAMESPACES);
-        const struct setting *own_level = settings_last(c->settings, KEY_LEVEL);
-        struct plan_value *v = &c->plan->number[PLAN_NAMESPACES];
-        struct plan_value level = c->plan->number[PLAN_LEVEL];
-        bool raised = level.number != (own_level ? own_level->number : LEVEL_STRICT);
-        if (last && raised) {
-                /* The list was written for a lower level than the ceiling's: it gets what that level has. */
-                *v = (struct plan_value){ chosen_spaces(c->settings, last) | level_spaces[level.number], level.from };
-                plan_add_cut(c, level.from, "with all of the level's own", "namespaces");
+        const struct setting *list = settings_last(c->settings, KEY_NAMESPACES);
+        struct source of_level = c->plan->scalar[PLAN_LEVEL].from;
+        uint64_t namespaces = find_namespaces(c);
+        if (list && !is_level_raised(c)) {
+                c->plan->scalar[PLAN_NAMESPACES] =
+                        (struct plan_value){ namespaces, compile_source(c, list->from) };
+                check_chosen_namespaces(c, list, namespaces);
                 return;
         }
-        if (last) {
-                *v = (struct plan_value){ chosen_spaces(c->settings, last), compile_source(c, last->from) };
-                check_chosen_spaces(c, last, v->number);
-                return;
-        }
-        *v = (struct plan_value){ level_spaces[level.number], level.from };
-        const struct source *need = network_needed_by(c->plan);
-        struct plan_value network = c->plan->number[PLAN_ALLOW_NETWORK];
-        if (level.number == LEVEL_STRICT && network.number) /* whose sockets then reach the allowed hosts, or none */
-                *v = (struct plan_value){ v->number | SPACE_NET, need ? *need : network.from };
+        c->plan->scalar[PLAN_NAMESPACES] = (struct plan_value){ namespaces, of_level };
+        if (list)
+                plan_add_cut(c, of_level, "with all namespaces of the level", "namespaces");
 }
 
 static void check_numbers(struct compiler *c)
 {
-        const struct plan_value *n = c->plan->number;
-        if (n[PLAN_POOL_SIZE].number > n[PLAN_POOL_MAX].number) {
-                bool by_size = strcmp(n[PLAN_POOL_SIZE].from.name, "default") != 0;
+        const struct plan_value *n = c->plan->scalar;
+        if (n[PLAN_POOL_SIZE].value > n[PLAN_POOL_MAX].value) {
+                bool by_size = !source_is_default(n[PLAN_POOL_SIZE].from);
                 message_error(c->messages, n[by_size ? PLAN_POOL_SIZE : PLAN_POOL_MAX].from,
-                              "pool_max counts warm boxes and busy ones", "pool_size %llu is larger than pool_max %llu",
-                              (unsigned long long)n[PLAN_POOL_SIZE].number, (unsigned long long)n[PLAN_POOL_MAX].number);
+                              "pool_max counts warm and busy boxes", "pool_size %llu is larger than pool_max %llu",
+                              (unsigned long long)n[PLAN_POOL_SIZE].value,
+                              (unsigned long long)n[PLAN_POOL_MAX].value);
                 c->failed = true;
         }
-        if (n[PLAN_SNAPSHOT].number && n[PLAN_LEVEL].number != LEVEL_MAXIMUM) {
+        if (n[PLAN_SNAPSHOT].value && n[PLAN_LEVEL].value != LEVEL_MAXIMUM) {
                 message_error(c->messages, n[PLAN_SNAPSHOT].from, "set security.sandbox.level to maximum",
-                              "workspace_snapshot needs level maximum, not %s", level_words[n[PLAN_LEVEL].number]);
+                              "workspace_snapshot needs level maximum, not %s", level_words[n[PLAN_LEVEL].value]);
                 c->failed = true;
         }
 }
 
-/* The workspace: the last workdir or flag, else the current directory. */
+/* The workspace is the last workdir of a file or flag, or the current directory. */
 static void compile_workspace(struct compiler *c)
 {
         const struct setting *s = settings_last(c->settings, KEY_WORKDIR);
-        c->names = (struct expand_names){ .home = c->facts->home, .user_data = c->facts->user_data };
-        /* Inside the workdir itself {workspace} has no value yet; a relative one starts from its own base. */
+        c->names = (struct expand_names){ .home = c->facts->home, .user_data = c->facts->user_data,
+                                          .user_state = c->facts->user_state };
+        /* {workspace} has no value here yet. A relative workdir starts from the setting's base. */
         const char *path = s ? compile_path(c, s, false) : arena_string(c->arena, c->facts->cwd);
         struct source from = s ? s->from : (struct source){ .name = "" };
         if (!path) {
@@ -337,9 +326,9 @@ static void env_add(struct compiler *c, const char *text, struct source from)
                         c->plan->env[i] = new;
                         return;
                 }
-        if (c->plan->env_count == CAP_ENV) {
+        if (c->plan->env_count == POLICY_ENV_MAX) {
                 if (!c->failed)
-                        message_error(c->messages, from, NULL, "more than %d variables are named", CAP_ENV);
+                        message_error(c->messages, from, NULL, "more than %d variables are named", POLICY_ENV_MAX);
                 c->failed = true;
                 return;
         }
@@ -352,7 +341,7 @@ static void env_add(struct compiler *c, const char *text, struct source from)
 static void compile_env(struct compiler *c)
 {
         for (size_t i = 0; default_env[i]; i++)
-                env_add(c, default_env[i], compile_default());
+                env_add(c, default_env[i], default_source());
         for (size_t i = 0; i < c->settings->count; i++)
                 if (c->settings->list[i].key == KEY_ENV && !c->settings->list[i].empty)
                         env_add(c, c->settings->list[i].text, compile_source(c, c->settings->list[i].from));
@@ -363,7 +352,7 @@ static void compile_all(struct compiler *c)
         struct grants grants = { 0 };
         compile_workspace(c);
         compile_numbers(c);
-        ceiling_cut_numbers(c);
+        ceiling_cut_scalars(c);
         compile_hosts(c);
         ceiling_cut_hosts(c, &c->plan->hosts, "");
         ceiling_cut_private_hosts(c);
@@ -384,7 +373,7 @@ static void compile_all(struct compiler *c)
 int policy_compile(const struct settings *s, const struct settings *const *ceilings, size_t ceiling_count,
                    const struct facts *facts, struct messages *m, struct plan **ret)
 {
-        CLEANUP_ARENA struct arena *arena = arena_new(CAP_ARENA_BYTES);
+        CLEANUP_ARENA struct arena *arena = arena_new(ARENA_BYTES_MAX);
         struct plan *plan = arena ? ARENA_NEW(arena, struct plan) : NULL;
         if (!plan)
                 return -ENOMEM;
@@ -402,7 +391,7 @@ int policy_compile(const struct settings *s, const struct settings *const *ceili
         compile_all(&c);
         if (arena_is_full(arena)) {
                 message_error(m, (struct source){ .name = "" }, "grant and deny fewer, wider paths",
-                              "the plan would take more than %d MiB of memory", CAP_ARENA_BYTES >> 20);
+                              "the plan would take more than %d MiB of memory", ARENA_BYTES_MAX >> 20);
                 return 1;
         }
         if (c.no_memory || !plan->home)

@@ -1,6 +1,6 @@
 /*
- * Lists that a managed set takes part in: the set's own entries first, then what each file and flag adds, in order,
- * each `-name` taking out what stands before it. See compile.h and managed.h.
+ * Lists that start from a managed set: first the set's own entries, then those of each file and flag in order. A -name
+ * removes matching entries that came before it. See compile.h and managed.h.
  */
 #include <stdio.h>
 #include <string.h>
@@ -31,9 +31,11 @@ bool entries_add_named(struct compiler *c, struct entries *list, const struct ma
         for (size_t i = 0; set && i < set->count; i++) {
                 if (name && !managed_names_entry(set, &set->entries[i], name))
                         continue;
+                if ((!name || strcmp(name, set->name) == 0) && !managed_is_in_whole_set(set, &set->entries[i]))
+                        continue;
                 found = true;
                 if (!has_managed(list, &set->entries[i]))
-                        entries_add(c, list, (struct entry){ setting, &set->entries[i] });
+                        entries_add(c, list, (struct entry){ setting, &set->entries[i], false });
         }
         return found;
 }
@@ -53,7 +55,7 @@ static bool remove_named(struct entries *list, const struct managed_set *set, co
         return removed;
 }
 
-static bool set_knows(const struct managed_set *set, const char *name)
+static bool set_has_name(const struct managed_set *set, const char *name)
 {
         for (size_t i = 0; i < set->count; i++)
                 if (managed_names_entry(set, &set->entries[i], name))
@@ -61,7 +63,7 @@ static bool set_knows(const struct managed_set *set, const char *name)
         return false;
 }
 
-/* Every name that a - or a + could mean: the set, its groups, its entries. */
+/* The name most like `name` that a + or - accepts: the set, one of its groups or one of its entries. NULL: none is. */
 static const char *nearest_name(const struct managed_set *set, const char *name)
 {
         const char *nearest = text_nearest(name, &set->name, 1);
@@ -79,44 +81,44 @@ static const char *nearest_name(const struct managed_set *set, const char *name)
 static void report_nothing_to_remove(struct compiler *c, const struct managed_set *set, const struct setting *s)
 {
         char hint[160];
-        bool shown = messages_count(c->messages, MESSAGE_ERROR) < CAP_MESSAGES;
-        const char *near = shown ? nearest_name(set, s->text) : NULL;
-        if (near)
-                (void)snprintf(hint, sizeof hint, "did you mean '-%.100s'?", near);
+        bool shown = messages_count(c->messages, MESSAGE_ERROR) < POLICY_MESSAGES_MAX;
+        const char *similar = shown ? nearest_name(set, s->text) : NULL;
+        if (similar)
+                (void)snprintf(hint, sizeof hint, "did you mean '-%.100s'?", similar);
         else
-                (void)snprintf(hint, sizeof hint, "'ringwall policy show' lists the %s set by group", set->name);
-        message_error(c->messages, s->from, hint, "'-%.100s' releases nothing: no entry or group has this name",
+                (void)snprintf(hint, sizeof hint, "'ringwall policy show' lists the groups of the %s set", set->name);
+        message_error(c->messages, s->from, hint, "'-%.100s' releases nothing: there is no entry or group of this name",
                       s->text);
         c->failed = true;
 }
 
-/* A misspelt group behind a + would quietly become a path of that name. */
-static void warn_of_near_group(struct compiler *c, const struct managed_set *set, const struct setting *s)
+/* Without this warning, a misspelt group after a + would silently become a path of that name. */
+static void warn_of_similar_group(struct compiler *c, const struct managed_set *set, const struct setting *s)
 {
-        const char *near = strpbrk(s->text, "/.~*") ? NULL : nearest_name(set, s->text);
-        if (!near)
+        const char *similar = strpbrk(s->text, "/.~*") ? NULL : nearest_name(set, s->text);
+        if (!similar)
                 return;
         char hint[192];
-        (void)snprintf(hint, sizeof hint, "did you mean the group '+%.100s'? Without the + it is taken as written", near);
-        message_warning(c->messages, s->from, hint, "'+%.100s' is no group of the %s set, so it is taken as a name",
+        (void)snprintf(hint, sizeof hint, "did you mean the group '+%.100s'? For a path, remove the +", similar);
+        message_warning(c->messages, s->from, hint, "'+%.100s' is not a group of the %s set, so it is taken as a path",
                         s->text, set->name);
 }
 
-/* Only keys that edit a managed set carry signs: the reader makes no others. */
-static void compile_signed(struct compiler *c, struct entries *list, const struct managed_set *set,
-                           const struct setting *s)
+/* The readers set a sign only for keys that have a managed set. */
+static void apply_signed(struct compiler *c, struct entries *list, const struct managed_set *set,
+                         const struct setting *s)
 {
         if (s->sign == SIGN_MINUS) {
-                /* Releasing what an earlier file released is no mistake. */
-                if (!remove_named(list, set, s->text) && !set_knows(set, s->text))
+                /* An entry of the set that an earlier file removed may be removed again. */
+                if (!remove_named(list, set, s->text) && !set_has_name(set, s->text))
                         report_nothing_to_remove(c, set, s);
                 return;
         }
         if (entries_add_named(c, list, set, s, s->text))
                 return;
         if (keys[set->key].kind == VALUE_PATTERN)
-                warn_of_near_group(c, set, s);
-        entries_add(c, list, (struct entry){ s, NULL });
+                warn_of_similar_group(c, set, s);
+        entries_add(c, list, (struct entry){ s, NULL, false });
 }
 
 struct entries compile_entries(struct compiler *c, enum key_id key, const char *server)
@@ -130,9 +132,9 @@ struct entries compile_entries(struct compiler *c, enum key_id key, const char *
                 if (!setting_is(s, key, server) || s->empty)
                         continue;
                 if (s->sign != SIGN_NONE && set)
-                        compile_signed(c, &list, set, s);
+                        apply_signed(c, &list, set, s);
                 else
-                        entries_add(c, &list, (struct entry){ s, NULL });
+                        entries_add(c, &list, (struct entry){ s, NULL, false });
         }
         return list;
 }

@@ -1,6 +1,6 @@
 /*
- * The gate's part of a plan: denied commands, and shapes of secrets beyond those that ringwall knows. Ceilings add to
- * both. See compile.h.
+ * The gate's part of a plan: denied commands, and secrets beyond those that ringwall knows. Ceilings add to both. See
+ * compile.h.
  */
 #include <string.h>
 
@@ -22,10 +22,10 @@ static void deny_command(struct compiler *c, const char *name, const char *set, 
         struct plan *p = c->plan;
         if (is_denied(p, name))
                 return;
-        if (p->denied_command_count == CAP_COMMANDS) {
+        if (p->denied_command_count == POLICY_COMMANDS_MAX) {
                 if (!c->failed)
                         message_error(c->messages, from, "a pattern such as mkfs.* covers many names",
-                                      "more than %d commands are denied", CAP_COMMANDS);
+                                      "more than %d commands are denied", POLICY_COMMANDS_MAX);
                 c->failed = true;
                 return;
         }
@@ -41,16 +41,16 @@ static void deny_managed(struct compiler *c, const struct entry *e)
 {
         const char *set = arena_format(c->arena, "%s: %s", denied_commands_set.name, e->managed->group);
         c->no_memory |= !set;
-        deny_command(c, e->managed->entry, set, e->setting ? compile_source(c, e->setting->from) : compile_default());
+        deny_command(c, e->managed->entry, set, e->setting ? compile_source(c, e->setting->from) : default_source());
 }
 
-/* Behind a + it has not been checked yet: it might have named a group. */
-static void deny_written(struct compiler *c, const struct setting *s)
+/* Checks the name here, because the reader does not check a +name, which may be a group. */
+static void deny_as_written(struct compiler *c, const struct setting *s)
 {
         struct value unused;
         const char *wrong = key_parse_value(c->arena, &keys[KEY_DENIED_COMMANDS], s->text, NULL, &unused);
         if (wrong) {
-                message_error(c->messages, s->from, wrong, "'%.100s' is no name of a command", s->text);
+                message_error(c->messages, s->from, wrong, "'%.100s' is not a command name", s->text);
                 c->failed = true;
                 return;
         }
@@ -65,24 +65,24 @@ static void compile_denied_commands(struct compiler *c)
                 if (denied.list[i].managed)
                         deny_managed(c, &denied.list[i]);
                 else
-                        deny_written(c, denied.list[i].setting);
+                        deny_as_written(c, denied.list[i].setting);
         }
 }
 
 /* ---- secrets ---- */
 
-/* In a policy a later file's expression takes the place of an earlier one's; a ceiling's stays beside it. */
-static struct plan_secret *secret_slot(struct compiler *c, const struct setting *s, bool replaces)
+/* A later policy file replaces an earlier secret of the same name. A ceiling's is added and replaces none. */
+static struct plan_secret *find_secret_slot(struct compiler *c, const struct setting *s, bool replaces)
 {
         struct plan *p = c->plan;
         for (size_t i = 0; replaces && i < p->secret_count; i++)
                 if (strcmp(p->secrets[i].name, s->member) == 0)
                         return &p->secrets[i];
-        if (p->secret_count < CAP_SECRETS)
+        if (p->secret_count < POLICY_SECRETS_MAX)
                 return arena_array_add(c->arena, &p->secrets, &p->secret_count, sizeof *p->secrets);
         if (!c->failed)
                 message_error(c->messages, s->from, "one expression can have alternatives: a|b",
-                              "there are more than %d secrets", CAP_SECRETS);
+                              "there are more than %d secrets", POLICY_SECRETS_MAX);
         c->failed = true;
         return NULL;
 }
@@ -96,7 +96,7 @@ static void add_secret(struct compiler *c, const struct setting *s, bool replace
                 c->failed = true;
                 return;
         }
-        struct plan_secret *slot = secret_slot(c, s, replaces);
+        struct plan_secret *slot = find_secret_slot(c, s, replaces);
         if (slot)
                 *slot = (struct plan_secret){ arena_string(c->arena, s->member), arena_string(c->arena, s->text),
                                               compile_source(c, s->from) };

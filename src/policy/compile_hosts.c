@@ -1,4 +1,4 @@
-/* Hosts: what the policy, the modules and the managed set allow, what is denied, what may be private. See compile.h. */
+/* Host rules: allowed by policies, modules and the dev-network set; denied; allowed to be private. See compile.h. */
 #include <string.h>
 
 #include "policy/caps.h"
@@ -8,7 +8,7 @@
 void hosts_add(struct compiler *c, struct hosts *hosts, bool allow, const struct domain *d, const char *set,
                struct source from)
 {
-        if (hosts->count == CAP_HOSTS || ++c->rules_in_plan > CAP_RULES) {
+        if (hosts->count == POLICY_HOSTS_MAX || ++c->rules_in_plan > POLICY_RULES_MAX) {
                 if (!c->failed)
                         message_error(c->messages, from, "a pattern such as *.example.com covers many names",
                                       "the plan has too many host rules");
@@ -16,13 +16,13 @@ void hosts_add(struct compiler *c, struct hosts *hosts, bool allow, const struct
                 return;
         }
         struct host_rule *slot = arena_array_add(c->arena, &hosts->list, &hosts->count, sizeof *slot);
-        const char *name = arena_string(c->arena, d->name); /* the settings' arena ends before the plan's */
+        const char *name = arena_string(c->arena, d->name); /* the plan outlives the settings' arena */
         if (slot && name)
                 *slot = (struct host_rule){ allow, { name, d->wildcard, d->port }, set, from };
         c->no_memory |= !slot || !name;
 }
 
-/* A host behind a + is as good as without; what has no dot was meant as a group. */
+/* A +name with a dot is a host; one without a dot was meant as a group. */
 void hosts_add_signed(struct compiler *c, struct hosts *hosts, const struct setting *s)
 {
         struct domain d;
@@ -32,7 +32,8 @@ void hosts_add_signed(struct compiler *c, struct hosts *hosts, const struct sett
                 hosts_add(c, hosts, true, &d, NULL, compile_source(c, s->from));
                 return;
         }
-        message_error(c->messages, s->from, wrong, "'+%.100s' names no host and no group of the dev-network set", s->text);
+        message_error(c->messages, s->from, wrong, "'+%.100s' is neither a host nor a group of the dev-network set",
+                      s->text);
         c->failed = true;
 }
 
@@ -46,7 +47,7 @@ static void add_managed(struct compiler *c, const struct entry *e)
         hosts_add(c, &c->plan->hosts, true, &d, set, compile_source(c, e->setting->from));
 }
 
-static void add_list(struct compiler *c, struct hosts *hosts, enum key_id key, bool allow)
+static void add_hosts_of_key(struct compiler *c, struct hosts *hosts, enum key_id key, bool allow)
 {
         for (size_t i = 0; i < c->settings->count; i++) {
                 const struct setting *s = &c->settings->list[i];
@@ -55,24 +56,24 @@ static void add_list(struct compiler *c, struct hosts *hosts, enum key_id key, b
         }
 }
 
-/* Does a rule that allows have something in common with one that only describes? */
-static bool meets(const struct domain *described, const struct domain *allowed)
+/* Do an entry of allow_private and an allowed host overlap? An entry without a port covers every port. */
+static bool overlaps(const struct domain *private_entry, const struct domain *allowed)
 {
-        struct domain same_port = *described, both;
+        struct domain same_port = *private_entry, both;
         if (!same_port.port)
                 same_port.port = allowed->port;
-        return domain_intersect(&same_port, allowed, BARE_DEFAULT, &both);
+        return domain_intersect(&same_port, allowed, PORTLESS_DEFAULT, &both);
 }
 
-/* Is something of it allowed as well, to the agent or to one of its servers? */
-static bool is_allowed_too(const struct compiler *c, const struct domain *d)
+/* Is any part of the pattern allowed, to the agent or to one of its servers? */
+static bool is_partly_allowed(const struct compiler *c, const struct domain *d)
 {
         for (size_t i = 0; i < c->plan->hosts.count; i++)
-                if (c->plan->hosts.list[i].allow && meets(d, &c->plan->hosts.list[i].domain))
+                if (c->plan->hosts.list[i].allow && overlaps(d, &c->plan->hosts.list[i].domain))
                         return true;
         for (size_t i = 0; i < c->settings->count; i++) {
                 const struct setting *s = &c->settings->list[i];
-                if (s->key == KEY_SERVER_HOSTS && !s->empty && meets(d, &s->domain))
+                if (s->key == KEY_SERVER_HOSTS && !s->empty && overlaps(d, &s->domain))
                         return true;
         }
         return false;
@@ -81,11 +82,11 @@ static bool is_allowed_too(const struct compiler *c, const struct domain *d)
 static void compile_private_hosts(struct compiler *c)
 {
         struct hosts *private_hosts = &c->plan->private_hosts;
-        add_list(c, private_hosts, KEY_ALLOW_PRIVATE, true);
-        if (private_hosts->count > CAP_PRIVATE_HOSTS) {
-                message_error(c->messages, private_hosts->list[CAP_PRIVATE_HOSTS].from,
+        add_hosts_of_key(c, private_hosts, KEY_ALLOW_PRIVATE, true);
+        if (private_hosts->count > POLICY_PRIVATE_HOSTS_MAX) {
+                message_error(c->messages, private_hosts->list[POLICY_PRIVATE_HOSTS_MAX].from,
                               "a pattern such as *.example.com covers many names",
-                              "network.allow_private has more than %d hosts", CAP_PRIVATE_HOSTS);
+                              "network.allow_private has more than %d hosts", POLICY_PRIVATE_HOSTS_MAX);
                 c->failed = true;
                 return;
         }
@@ -93,9 +94,10 @@ static void compile_private_hosts(struct compiler *c)
                 const struct host_rule *h = &private_hosts->list[i];
                 char name[DOMAIN_TEXT_SIZE];
                 domain_print(&h->domain, name);
-                if (!is_allowed_too(c, &h->domain))
+                if (!is_partly_allowed(c, &h->domain))
                         message_warning(c->messages, h->from, "add it to network.allowed_domains too",
-                                        "'%.100s' may be private and is not allowed, so it stays out of reach", name);
+                                        "'%.100s' is in network.allow_private but not allowed, so it cannot be reached",
+                                        name);
         }
 }
 
@@ -119,8 +121,8 @@ void compile_hosts(struct compiler *c)
                 if (module && row->host && !domain_parse(c->arena, row->host, NULL, &d))
                         hosts_add(c, &c->plan->hosts, true, &d, NULL, compile_source(c, module->from));
                 if (row->domains != KEY_COUNT)
-                        add_list(c, &c->plan->hosts, row->domains, true);
+                        add_hosts_of_key(c, &c->plan->hosts, row->domains, true);
         }
-        add_list(c, &c->plan->hosts, KEY_DENIED_DOMAINS, false);
+        add_hosts_of_key(c, &c->plan->hosts, KEY_DENIED_DOMAINS, false);
         compile_private_hosts(c);
 }

@@ -1,6 +1,6 @@
 /*
- * What of the network is no host: services of the host's loopback, servers of the box's that the host may reach, and
- * unix sockets. See compile.h.
+ * Ports of the host's loopback that a box may reach, ports of the box that are published on the host, and unix sockets.
+ * See compile.h.
  */
 #include <string.h>
 
@@ -12,19 +12,19 @@
 
 static void port_add(struct compiler *c, struct ports *ports, const struct setting *s)
 {
-        uint16_t port = (uint16_t)s->number; /* its key has the bounds of a port */
+        uint16_t port = (uint16_t)s->number; /* the table of keys bounds it to 1 … 65535 */
         if (ports_have(ports, port))
                 return;
         if (port_is_of_box(port)) {
                 message_error(c->messages, s->from, "let the service listen on another port",
-                              "port %u is taken in the box: it serves the box's own network", port);
+                              "port %u is taken in the box: ringwall itself listens on it", port);
                 c->failed = true;
                 return;
         }
-        if (ports->count == CAP_PORTS) {
+        if (ports->count == POLICY_PORTS_MAX) {
                 if (!c->failed)
                         message_error(c->messages, s->from, NULL, "%s has more than %d ports", keys[s->key].path,
-                                      CAP_PORTS);
+                                      POLICY_PORTS_MAX);
                 c->failed = true;
                 return;
         }
@@ -41,15 +41,15 @@ static void add_ports(struct compiler *c, enum key_id key, struct ports *ports)
                         port_add(c, ports, &c->settings->list[i]);
 }
 
-/* At 127.0.0.1 and one port in the box there is either a way out or a server. */
-static void check_directions(struct compiler *c)
+/* A port of the box's 127.0.0.1 either leads to the host or belongs to a server in the box, not both. */
+static void check_port_conflicts(struct compiler *c)
 {
         for (size_t i = 0; i < c->plan->published.count; i++) {
                 const struct plan_port *p = &c->plan->published.list[i];
                 if (!ports_have(&c->plan->local_ports, p->port))
                         continue;
                 message_error(c->messages, p->from, "let one of the two listen on another port",
-                              "port %u cannot be published: network.allow_local_ports leads it out of the box",
+                              "port %u cannot be published: network.allow_local_ports forwards it to the host",
                               p->port);
                 c->failed = true;
         }
@@ -71,9 +71,10 @@ static void socket_add(struct compiler *c, const struct setting *s)
         const char *path = compile_path(c, s, false);
         if (!path || has_socket(p, path))
                 return;
-        if (p->unix_socket_count == CAP_SOCKETS) {
+        if (p->unix_socket_count == POLICY_SOCKETS_MAX) {
                 if (!c->failed)
-                        message_error(c->messages, s->from, NULL, "more than %d unix sockets are named", CAP_SOCKETS);
+                        message_error(c->messages, s->from, NULL, "more than %d unix sockets are named",
+                                      POLICY_SOCKETS_MAX);
                 c->failed = true;
                 return;
         }
@@ -83,7 +84,7 @@ static void socket_add(struct compiler *c, const struct setting *s)
         c->no_memory |= !slot;
 }
 
-/* Named and denied in the same place is a contradiction; named inside a denied directory is an exception. */
+/* A socket inside a denied directory is an exception to the denial; a denial of the socket's own path is an error. */
 void compile_check_sockets(struct compiler *c)
 {
         for (size_t i = 0; i < c->plan->unix_socket_count; i++) {
@@ -94,8 +95,8 @@ void compile_check_sockets(struct compiler *c)
                         continue;
                 CLEANUP_TEXT struct text from = { 0 };
                 source_print(by->from, &from);
-                message_error(c->messages, s->from, "take it out of one of the two lists",
-                              "the unix socket '%.100s' is denied to be read (%s)", s->path,
+                message_error(c->messages, s->from, "remove it from one of the two lists",
+                              "the unix socket '%.100s' is denied by deny_read (%s)", s->path,
                               from.data ? from.data : "");
                 c->failed = true;
         }
@@ -108,7 +109,7 @@ void compile_network(struct compiler *c)
         add_ports(c, KEY_PUBLISH, &p->published);
         ceiling_cut_ports(c, KEY_ALLOW_LOCAL_PORTS, &p->local_ports, "local port");
         ceiling_cut_ports(c, KEY_PUBLISH, &p->published, "published port");
-        check_directions(c);
+        check_port_conflicts(c);
         for (size_t i = 0; i < c->settings->count; i++)
                 if (c->settings->list[i].key == KEY_UNIX_SOCKETS && !c->settings->list[i].empty)
                         socket_add(c, &c->settings->list[i]);

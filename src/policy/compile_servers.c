@@ -1,4 +1,4 @@
-/* MCP servers: each gets a plan of its own with what it declared and nothing else. See compile.h. */
+/* MCP servers: each gets a plan of its own, with only what it declares. See compile.h. */
 #include <string.h>
 
 #include "policy/caps.h"
@@ -24,12 +24,13 @@ static unsigned server_rights(const struct compiler *c, const char *server)
         return rights;
 }
 
-/* A list that a permission has to carry. False, with a warning, when the permission is not there. */
-static bool carried(struct compiler *c, const struct setting *s, unsigned rights, enum right right, const char *permission)
+/* Does the server have the permission that this setting needs? Otherwise warns. */
+static bool has_permission(struct compiler *c, const struct setting *s, unsigned rights, enum right right,
+                           const char *permission)
 {
         if (rights & right)
                 return true;
-        message_warning(c->messages, s->from, "add the permission, or take the entry out",
+        message_warning(c->messages, s->from, "add the permission, or remove the entry",
                         "server '%s': this has no effect without the permission %s", s->server, permission);
         return false;
 }
@@ -41,11 +42,12 @@ static void add_grants(struct compiler *c, const char *server, unsigned rights, 
                 bool write = setting_is(s, KEY_SERVER_WRITE, server);
                 if ((!write && !setting_is(s, KEY_SERVER_READ, server)) || s->empty)
                         continue;
-                if (!carried(c, s, rights, write ? RIGHT_WRITE : RIGHT_READ, write ? "fs.write" : "fs.read"))
+                if (!has_permission(c, s, rights, write ? RIGHT_WRITE : RIGHT_READ, write ? "fs.write" : "fs.read"))
                         continue;
                 const char *path = compile_path(c, s, false);
                 if (path)
-                        grants_add(c, grants, write ? ACCESS_WRITE : ACCESS_READ, path, NULL, compile_source(c, s->from));
+                        grants_add(c, grants, write ? ACCESS_WRITE : ACCESS_READ, path, NULL,
+                                   compile_source(c, s->from));
         }
 }
 
@@ -55,10 +57,10 @@ static void add_hosts(struct compiler *c, const char *server, unsigned rights, s
                 const struct setting *s = &c->settings->list[i];
                 if (!setting_is(s, KEY_SERVER_HOSTS, server) || s->empty)
                         continue;
-                if (carried(c, s, rights, RIGHT_NETWORK, "net.http"))
+                if (has_permission(c, s, rights, RIGHT_NETWORK, "net.http"))
                         hosts_add(c, hosts, true, &s->domain, NULL, compile_source(c, s->from));
         }
-        /* What is denied to the agent is denied to its servers. */
+        /* Hosts that are denied to the agent are denied to its servers too. */
         for (size_t i = 0; i < c->plan->hosts.count; i++)
                 if (!c->plan->hosts.list[i].allow)
                         hosts_add(c, hosts, false, &c->plan->hosts.list[i].domain, NULL, c->plan->hosts.list[i].from);
@@ -72,7 +74,7 @@ static void add_word(struct compiler *c, struct plan_server *server, const char 
         c->no_memory |= !slot || !*slot;
 }
 
-/* A command line is split at spaces as its author sees it; what needs quoting is written as a list. */
+/* Splits a command line at white space. No shell runs it, so a command that needs quoting must be a list. */
 static void add_command_line(struct compiler *c, struct plan_server *server, const struct setting *s)
 {
         if (strpbrk(s->text, "\"'\\$`|&;<>(){}*?[~#")) {
@@ -92,7 +94,7 @@ static void add_command_line(struct compiler *c, struct plan_server *server, con
         }
 }
 
-/* Of several files the last one's command counts; args of all of them follow. */
+/* The command comes from the last file that has one; the args of all files follow it. */
 static void add_command(struct compiler *c, struct plan_server *server)
 {
         const struct setting *last = server_last(c, KEY_SERVER_COMMAND, server->name);
@@ -118,9 +120,9 @@ static void add_env(struct compiler *c, struct plan_server *server)
                         continue;
                 struct value v;
                 const char *wrong = key_parse_value(c->arena, &keys[KEY_ENV], s->member, NULL, &v);
-                if (wrong || strchr(s->member, '=')) {
+                if (wrong || strpbrk(s->member, "=*")) {
                         message_error(c->messages, s->from, NULL, "server '%s': '%.60s': %s", server->name, s->member,
-                                      wrong ? wrong : "a variable's name has no '='");
+                                      wrong ? wrong : "a variable's name has no '=' and no '*'");
                         c->failed = true;
                         continue;
                 }
@@ -148,24 +150,24 @@ static void check_transport(struct compiler *c, const struct plan_server *server
                 char hint[64];
                 (void)snprintf(hint, sizeof hint, "add %s to its permissions", need->permission);
                 message_warning(c->messages, server->from, hint,
-                                "server '%s' speaks over %s without the permission %s: %s", server->name,
+                                "server '%s' uses %s without the permission %s: %s", server->name,
                                 transport_words[server->transport], need->permission, need->lost);
         }
 }
 
-static void warn_of_no_host(struct compiler *c, const struct plan_server *server)
+static void warn_if_no_host(struct compiler *c, const struct plan_server *server)
 {
-        bool any = false, wanted = false;
+        bool has_host = false, needs_host = false;
         for (size_t i = 0; i < server->hosts.count; i++)
-                any |= server->hosts.list[i].allow;
+                has_host |= server->hosts.list[i].allow;
         for (size_t i = 0; i < c->settings->count; i++) {
                 const struct setting *s = &c->settings->list[i];
                 if (setting_is(s, KEY_SERVER_PERMISSIONS, server->name) && !s->empty)
-                        wanted |= text_starts(s->text, "net.") && strcmp(s->text, "net.listen") != 0;
+                        needs_host |= text_starts(s->text, "net.") && strcmp(s->text, "net.listen") != 0;
         }
-        if (server->allow_network && wanted && !any)
+        if (server->allow_network && needs_host && !has_host)
                 message_warning(c->messages, server->from, "add allowed_hosts",
-                                "server '%s' may open sockets and reach no host", server->name);
+                                "server '%s' may open sockets but reach no host", server->name);
 }
 
 static void compile_server(struct compiler *c, const struct setting *present)
@@ -208,17 +210,17 @@ static void compile_server(struct compiler *c, const struct setting *present)
         add_env(c, server);
         check_transport(c, server, rights);
 
-        char whose[128];
-        (void)snprintf(whose, sizeof whose, "server %s: ", name);
+        char box_label[128];
+        (void)snprintf(box_label, sizeof box_label, "server %s: ", name);
         struct grants grants = { 0 };
         add_grants(c, name, rights, &grants);
-        compile_box_rules(c, &grants, whose, &server->rules);
+        compile_box_rules(c, &grants, box_label, &server->rules);
         add_hosts(c, name, rights, &server->hosts);
-        warn_of_no_host(c, server);
-        ceiling_cut_hosts(c, &server->hosts, whose);
+        warn_if_no_host(c, server);
+        ceiling_cut_hosts(c, &server->hosts, box_label);
 }
 
-/* A server that two files speak of is one server. */
+/* A server that several files name is one server. */
 static bool is_first_mention(const struct compiler *c, size_t index)
 {
         for (size_t i = 0; i < index; i++)
@@ -232,9 +234,9 @@ void compile_servers(struct compiler *c)
         for (size_t i = 0; i < c->settings->count; i++) {
                 if (c->settings->list[i].key != KEY_SERVER || !is_first_mention(c, i))
                         continue;
-                if (c->plan->server_count == CAP_SERVERS) {
-                        message_error(c->messages, c->settings->list[i].from, NULL, "there are more than %d MCP servers",
-                                      CAP_SERVERS);
+                if (c->plan->server_count == POLICY_SERVERS_MAX) {
+                        message_error(c->messages, c->settings->list[i].from, NULL,
+                                      "there are more than %d MCP servers", POLICY_SERVERS_MAX);
                         c->failed = true;
                         return;
                 }

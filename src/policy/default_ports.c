@@ -1,10 +1,10 @@
 /*
- * Default ports; see default_ports.h. A person who allows a host means its web server, so 443 and 80 go with every
- * name. 22 goes only with hosts that are known to serve git there: behind ssh is anything, a shell or a tunnel, and on
- * a host that serves no git nobody asked for that. Whoever runs git elsewhere writes host:22.
+ * Default ports; see default_ports.h. A person who allows a host means its web server, so every host has the default
+ * ports 443 and 80. Only hosts that are known to serve git over ssh have 22 as well: ssh to another host can be a shell
+ * or a tunnel that the person did not mean to allow. For git on another host a policy lists host:22.
  *
- * The name that is asked for is looked up, not the pattern that allows it: *.github.com opens 22 for gist.github.com
- * and for nothing else below it.
+ * The list is searched for the requested name, not for the pattern that allows it: *.github.com allows 22 for
+ * gist.github.com and for no other name below github.com.
  */
 #include "policy/default_ports.h"
 
@@ -15,8 +15,8 @@ enum { PORT_HTTPS = 443, PORT_HTTP = 80, PORT_SSH = 22 };
 const uint16_t default_ports[DEFAULT_PORT_COUNT] = { PORT_HTTPS, PORT_HTTP, PORT_SSH };
 
 /*
- * Public forges, by the names in the ssh addresses that they show for cloning. ssh.github.com, altssh.gitlab.com and
- * altssh.bitbucket.org are not among them: they are there to speak ssh on 443, where only TLS passes.
+ * Public forges, by the host names in their ssh clone URLs. ssh.github.com, altssh.gitlab.com and altssh.bitbucket.org
+ * are left out: they serve ssh on port 443, where egress passes only TLS.
  */
 const char *const git_hosts[] = {
         "github.com",

@@ -1,4 +1,4 @@
-/* The ports that a host pattern without one stands for, where it allows. A denial without a port means every port. */
+/* The ports that an allowed host without a port has. A denied host without a port is denied on every port. */
 #ifndef RINGWALL_POLICY_DEFAULT_PORTS_H
 #define RINGWALL_POLICY_DEFAULT_PORTS_H
 
@@ -8,13 +8,13 @@
 
 enum { DEFAULT_PORT_COUNT = 3 };
 
-/* Every port that is a default one of some name, the commonest first. */
+/* Every port that is a default port of some host, the most common first. */
 extern const uint16_t default_ports[DEFAULT_PORT_COUNT];
 
-/* Is it a default port of this canonical name? With NULL: of every name. */
+/* Is it a default port of this canonical name? NULL: of every name? */
 bool port_is_default(const char *name, uint16_t port);
 
-/* The hosts that have 22 among them; NULL ends the list. */
+/* The hosts that have 22 as a default port; NULL-terminated. */
 extern const char *const git_hosts[];
 
 #endif

@@ -1,9 +1,10 @@
 /*
  * Defaults; see defaults.h.
  *
- * Toolchains: a directory in PATH is readable, and with it what its programs need, which by custom lies beside it
- * (X/bin needs X/lib). That is safe to guess for a directory that is a toolchain and wrong for one that holds a
- * person's files: the parent of ~/bin is the home directory, that of ~/.local/bin all of ~/.local.
+ * Toolchains: a directory in PATH is readable, and so are the files that its programs need, which are usually beside it
+ * (X/bin needs X/lib). Granting X is right if X is an installation prefix and wrong if it holds a person's files: the
+ * parent of ~/bin is the home directory, of ~/.local/bin all of ~/.local, of ~/work/bin the person's projects. So X is
+ * granted only if it looks like a prefix (facts.is_prefix, docs/decisions/path-entries.md) or is well known.
  */
 #include "policy/defaults.h"
 
@@ -14,46 +15,56 @@
 #include "policy/pattern.h"
 
 const struct default_rule default_rules[] = {
-        { RULE_READ, "/usr", "system" },
-        { RULE_READ, "/bin", "system" },
-        { RULE_READ, "/sbin", "system" },
-        { RULE_READ, "/lib", "system" },
-        { RULE_READ, "/lib32", "system" },
-        { RULE_READ, "/lib64", "system" },
-        { RULE_READ, "/libx32", "system" },
-        { RULE_READ, "/etc", "system" },
-        { RULE_READ, "/opt", "system" },
-        { RULE_READ, "/nix/store", "system" },
-        { RULE_READ, "/gnu/store", "system" },
-        { RULE_READ, "/run/current-system", "system" },
-        { RULE_READ, "/proc", "system" },
-        { RULE_READ, "/sys/devices/system/cpu", "system" },
-        { RULE_READ, "/dev", "devices" },
-        { RULE_WRITE, "/dev/null", "devices" },
-        { RULE_WRITE, "/dev/zero", "devices" },
-        { RULE_WRITE, "/dev/full", "devices" },
-        { RULE_WRITE, "/dev/random", "devices" },
-        { RULE_WRITE, "/dev/urandom", "devices" },
-        { RULE_WRITE, "/dev/tty", "devices" },
-        { RULE_WRITE, "/dev/ptmx", "devices" },
-        { RULE_WRITE, "/dev/pts", "devices" },
-        { RULE_PRIVATE, "/tmp", "temp" },
-        { RULE_PRIVATE, "/var/tmp", "temp" },
-        { RULE_PRIVATE, "/dev/shm", "temp" },
-        { RULE_PRIVATE, "/run", "temp" },
+        { RULE_READ, "/usr", SET_SYSTEM },
+        { RULE_READ, "/bin", SET_SYSTEM },
+        { RULE_READ, "/sbin", SET_SYSTEM },
+        { RULE_READ, "/lib", SET_SYSTEM },
+        { RULE_READ, "/lib32", SET_SYSTEM },
+        { RULE_READ, "/lib64", SET_SYSTEM },
+        { RULE_READ, "/libx32", SET_SYSTEM },
+        { RULE_READ, "/etc", SET_SYSTEM },
+        { RULE_READ, "/opt", SET_SYSTEM },
+        { RULE_READ, "/nix/store", SET_SYSTEM },
+        { RULE_READ, "/gnu/store", SET_SYSTEM },
+        { RULE_READ, "/run/current-system", SET_SYSTEM },
+        { RULE_READ, "/proc", SET_SYSTEM },
+        { RULE_READ, "/sys/devices/system/cpu", SET_SYSTEM },
+        { RULE_READ, "/dev", SET_DEVICES },
+        { RULE_WRITE, "/dev/null", SET_DEVICES },
+        { RULE_WRITE, "/dev/zero", SET_DEVICES },
+        { RULE_WRITE, "/dev/full", SET_DEVICES },
+        { RULE_WRITE, "/dev/random", SET_DEVICES },
+        { RULE_WRITE, "/dev/urandom", SET_DEVICES },
+        { RULE_WRITE, "/dev/tty", SET_DEVICES },
+        { RULE_WRITE, "/dev/ptmx", SET_DEVICES },
+        { RULE_WRITE, "/dev/pts", SET_DEVICES },
+        { RULE_PRIVATE, "/tmp", SET_TEMPORARY },
+        { RULE_PRIVATE, "/var/tmp", SET_TEMPORARY },
+        { RULE_PRIVATE, "/dev/shm", SET_TEMPORARY },
+        { RULE_PRIVATE, "/run", SET_TEMPORARY },
 };
 const size_t default_rule_count = ARRAY_SIZE(default_rules);
 
-const char *const default_env[] = { "PATH", "HOME", "LANG", "TERM", "USER", "TMPDIR", NULL };
+const char *const default_env[] = {
+        "PATH", "HOME", "LANG", "LC_*", "TZ", "TERM", "COLORTERM", "SHELL", "USER", "TMPDIR", NULL,
+};
 
-/* Toolchains below the home directory whose parts do not all lie beside their bin directory. */
+/* Toolchains below the home directory. Listed because some of their parts are not beside their bin directory. */
 static const char *const home_toolchains[] = {
-        ".pyenv", ".nvm",  ".cargo",  ".rustup", ".rbenv",  ".asdf",   ".volta", ".bun",  ".deno",
+        ".pyenv", ".nvm",  ".cargo/bin",  ".rustup", ".rbenv",  ".asdf",   ".volta", ".bun",  ".deno",
         ".sdkman", ".nodenv", ".goenv", ".ghcup",  ".juliaup", ".pixi", "go",     ".local/share/mise",
         ".local/share/fnm", ".local/share/pnpm", ".local/share/uv",
 };
 
-static bool is_system(const char *path)
+/*
+ * Cargo keeps credentials beside its programs. Granting its parts one by one leaves the credentials out, so that no
+ * denial is needed inside and the guard need not check opens. The compilers are in .rustup.
+ */
+static const char *const cargo_parts[] = {
+        ".cargo/bin", ".cargo/registry", ".cargo/git", ".cargo/config", ".cargo/config.toml", ".rustup",
+};
+
+static bool is_in_system_directory(const char *path)
 {
         for (size_t i = 0; i < default_rule_count; i++)
                 if (default_rules[i].kind == RULE_READ && path_is_beneath(path, default_rules[i].path))
@@ -61,7 +72,7 @@ static bool is_system(const char *path)
         return false;
 }
 
-static const char *home_toolchain(struct arena *a, const char *path, const char *home)
+static const char *find_home_toolchain(struct arena *a, const char *path, const char *home)
 {
         for (size_t i = 0; i < ARRAY_SIZE(home_toolchains); i++) {
                 const char *root = arena_format(a, "%s/%s", home, home_toolchains[i]);
@@ -71,8 +82,8 @@ static const char *home_toolchain(struct arena *a, const char *path, const char 
         return NULL;
 }
 
-/* Is this somebody's home, or above one? */
-static bool holds_a_home(const char *path, const char *home)
+/* Is this a home directory, or a parent of one? */
+static bool is_or_contains_home(const char *path, const char *home)
 {
         if (home && path_is_beneath(home, path))
                 return true;
@@ -81,8 +92,11 @@ static bool holds_a_home(const char *path, const char *home)
                (text_starts(path, "/home/") && slash == path + strlen("/home"));
 }
 
-/* X for X/bin where X is a place of its own: not a home, not above one, not at the root, not ~/.local. */
-static const char *parent_toolchain(struct arena *a, const char *path, const char *home)
+/*
+ * X for X/bin, X/sbin or X/shims, if X is an installation prefix: not directly below /, not a home or a parent of one,
+ * not .local, and not a directory that a person works in (facts.is_prefix). Otherwise the path itself.
+ */
+static const char *find_toolchain_prefix(struct arena *a, const char *path, const struct facts *facts)
 {
         const char *slash = strrchr(path, '/');
         if (strcmp(slash, "/bin") != 0 && strcmp(slash, "/sbin") != 0 && strcmp(slash, "/shims") != 0)
@@ -91,25 +105,32 @@ static const char *parent_toolchain(struct arena *a, const char *path, const cha
         if (!parent || !*parent || !strchr(parent + 1, '/'))
                 return path;
         const char *last = strrchr(parent, '/');
-        return holds_a_home(parent, home) || strcmp(last, "/.local") == 0 ? path : parent;
+        if (is_or_contains_home(parent, facts->home) || strcmp(last, "/.local") == 0)
+                return path;
+        return facts->is_prefix && facts->is_prefix(parent) ? parent : path;
 }
 
-const char *default_toolchain_of(struct arena *a, const char *entry, const char *home)
+const char *default_toolchain_of(struct arena *a, const char *entry, const struct facts *facts)
 {
-        if (*entry != '/' || strlen(entry) > CAP_TEXT || text_utf8_valid(entry, strlen(entry)) < strlen(entry))
+        const char *home = facts->home;
+        if (*entry != '/' || strlen(entry) > POLICY_TEXT_MAX || text_utf8_valid(entry, strlen(entry)) < strlen(entry))
                 return NULL;
         const char *path = pattern_normalise(a, entry);
-        if (!path || is_system(path) || holds_a_home(path, home) || path_is_beneath(path, "/tmp") ||
+        if (!path || is_in_system_directory(path) || is_or_contains_home(path, home) || path_is_beneath(path, "/tmp") ||
             path_is_beneath(path, "/run") || path_is_beneath(path, "/var/tmp"))
                 return NULL;
-        const char *known = home ? home_toolchain(a, path, home) : NULL;
-        return known ? known : parent_toolchain(a, path, home);
+        const char *known = home ? find_home_toolchain(a, path, home) : NULL;
+        return known ? known : find_toolchain_prefix(a, path, facts);
 }
 
-const char *default_companion_of(struct arena *a, const char *toolchain, const char *home)
+const char *default_next_toolchain_part(struct arena *a, const char *toolchain, const char *home)
 {
-        const char *cargo = home ? arena_format(a, "%s/.cargo", home) : NULL;
-        return cargo && strcmp(cargo, toolchain) == 0 ? arena_format(a, "%s/.rustup", home) : NULL;
+        for (size_t i = 0; home && i + 1 < ARRAY_SIZE(cargo_parts); i++) {
+                const char *part = arena_format(a, "%s/%s", home, cargo_parts[i]);
+                if (part && strcmp(part, toolchain) == 0)
+                        return arena_format(a, "%s/%s", home, cargo_parts[i + 1]);
+        }
+        return NULL;
 }
 
 bool default_home_is_private(const char *home)

@@ -1,4 +1,4 @@
-/* What every plan grants before a person says anything: the system's directories, devices, and toolchains in PATH. */
+/* What every plan grants by default: the system directories, devices, temporary directories, and toolchains in PATH. */
 #ifndef RINGWALL_POLICY_DEFAULTS_H
 #define RINGWALL_POLICY_DEFAULTS_H
 
@@ -11,26 +11,26 @@
 
 struct default_rule {
         enum rule_kind kind;
-        const char *path; /* ~ is the home directory */
-        const char *why;  /* shown as the rule's set */
+        const char *path;
+        const char *set; /* of the rule */
 };
 
 extern const struct default_rule default_rules[];
 extern const size_t default_rule_count;
 
-/* The variables that a box gets without being asked. TMPDIR and HOME are set by the box itself. */
+/* The environment variables that every box gets; NULL-terminated. HOME and TMPDIR get values of their own in a box. */
 extern const char *const default_env[];
 
 /*
- * The directories that a PATH entry needs to work: itself, or the toolchain it is the bin directory of. NULL when the
- * system's directories cover it, or when it is relative or strange.
+ * The directory to grant for an entry of PATH: the toolchain that it belongs to, or the entry itself. NULL if the entry
+ * is relative, too long or not UTF-8, or if it is a home, a parent of one, or in a system or temporary directory.
  */
-const char *default_toolchain_of(struct arena *a, const char *entry, const char *home);
+const char *default_toolchain_of(struct arena *a, const char *entry, const struct facts *facts);
 
-/* What a toolchain in the home cannot do without: the compilers behind ~/.cargo/bin lie in ~/.rustup. NULL: nothing. */
-const char *default_companion_of(struct arena *a, const char *toolchain, const char *home);
+/* The next part of a toolchain that is granted in parts: ~/.cargo/registry after ~/.cargo/bin. NULL after the last. */
+const char *default_next_toolchain_part(struct arena *a, const char *toolchain, const char *home);
 
-/* May an empty directory take this home's place? Not where the system itself lies in it: a home of / hides the root. */
+/* May a private directory replace this home? Not if a default rule lies in it: a home of / would hide the root. */
 bool default_home_is_private(const char *home);
 
 #endif

@@ -1,4 +1,4 @@
-/* Host patterns; see domain.h. What a program asks for and what a person wrote both come through canonicalise(). */
+/* Host patterns; see domain.h. Names in policies and names that programs ask for both go through canonicalise(). */
 #include "policy/domain.h"
 
 #include <ctype.h>
@@ -16,8 +16,8 @@ static bool is_ascii(const char *text)
         return true;
 }
 
-/* What people paste that is not a name. The order matters: the first that fits explains best. */
-static const char *refuse_shape(const char *text)
+/* Finds mistakes such as a pasted URL. The order matters: the first match gives the most helpful message. */
+static const char *check_shape(const char *text)
 {
         if (!*text)
                 return "an empty pattern allows nothing; leave it out";
@@ -49,7 +49,7 @@ static const char *split_port(char *text, uint16_t *ret_port)
         return NULL;
 }
 
-/* Anything inet_aton or a browser would take for an IPv4 address: its last label is a number, hex included. */
+/* Would inet_aton() or a browser parse it as an IPv4 address? Then its last label is a decimal or hex number. */
 static bool looks_like_address(const char *name)
 {
         const char *last = strrchr(name, '.');
@@ -61,18 +61,18 @@ static bool looks_like_address(const char *name)
 
 static const char *check_labels(const char *name)
 {
-        if (strlen(name) > CAP_DOMAIN)
+        if (strlen(name) > DOMAIN_MAX)
                 return "a host name has at most 253 characters";
         for (const char *p = name; p; p = strchr(p, '.') ? strchr(p, '.') + 1 : NULL) {
                 size_t n = strcspn(p, ".");
                 if (n == 0)
                         return "a label of the name is empty";
-                if (n > CAP_LABEL)
+                if (n > DOMAIN_LABEL_MAX)
                         return "a label of a host name has at most 63 characters";
                 if (p[0] == '-' || p[n - 1] == '-')
                         return "a label begins and ends with a letter or a digit";
                 if (strspn(p, "abcdefghijklmnopqrstuvwxyz0123456789-_") < n)
-                        return memchr(p, '*', n) ? "'*' stands only for whole names in front: *.example.com"
+                        return memchr(p, '*', n) ? "'*' is allowed only as the first label: *.example.com"
                                                  : "a host name has only letters, digits, '-' and '_'";
         }
         if (looks_like_address(name))
@@ -80,9 +80,9 @@ static const char *check_labels(const char *name)
         return NULL;
 }
 
-static const char *canonicalise(const char *text, domain_to_ascii *to_ascii, char ret[CAP_DOMAIN + 1])
+static const char *canonicalise(const char *text, domain_to_ascii *to_ascii, char ret[DOMAIN_MAX + 1])
 {
-        char ascii[CAP_TEXT + 1];
+        char ascii[POLICY_TEXT_MAX + 1];
         if (strlen(text) >= sizeof ascii)
                 return "a host name has at most 253 characters";
         for (const char *p = text; *p; p++)
@@ -104,18 +104,18 @@ static const char *canonicalise(const char *text, domain_to_ascii *to_ascii, cha
         return NULL;
 }
 
-const char *domain_canonical(const char *text, domain_to_ascii *to_ascii, char ret[CAP_DOMAIN + 1])
+const char *domain_canonical(const char *text, domain_to_ascii *to_ascii, char ret[DOMAIN_MAX + 1])
 {
-        const char *wrong = refuse_shape(text);
+        const char *wrong = check_shape(text);
         return wrong ? wrong : canonicalise(text, to_ascii, ret);
 }
 
 const char *domain_parse(struct arena *a, const char *text, domain_to_ascii *to_ascii, struct domain *ret)
 {
-        const char *wrong = refuse_shape(text);
+        const char *wrong = check_shape(text);
         if (wrong)
                 return wrong;
-        char copy[CAP_TEXT + 1], name[CAP_DOMAIN + 1];
+        char copy[POLICY_TEXT_MAX + 1], name[DOMAIN_MAX + 1];
         if (strlen(text) >= sizeof copy)
                 return "a host name has at most 253 characters";
         (void)snprintf(copy, sizeof copy, "%s", text);
@@ -138,7 +138,7 @@ const char *domain_parse(struct arena *a, const char *text, domain_to_ascii *to_
         return NULL;
 }
 
-/* Is `name` a name below `parent`, by whole labels? */
+/* Is `name` a subdomain of `parent`? */
 static bool is_below(const char *name, const char *parent)
 {
         size_t n = strlen(name), p = strlen(parent);
@@ -150,19 +150,19 @@ bool domain_match_name(const struct domain *pattern, const char *name)
         return pattern->wildcard ? is_below(name, pattern->name) : strcmp(name, pattern->name) == 0;
 }
 
-bool domain_match(const struct domain *pattern, enum bare_port bare, const char *name, uint16_t port)
+bool domain_match(const struct domain *pattern, enum portless bare, const char *name, uint16_t port)
 {
         if (!domain_match_name(pattern, name))
                 return false;
         if (pattern->port)
                 return pattern->port == port;
-        return bare == BARE_EVERY || port_is_default(name, port);
+        return bare == PORTLESS_EVERY || port_is_default(name, port);
 }
 
-/* Would the pattern, were it without a port, cover this one for each of its names? */
-static bool bare_covers(const struct domain *d, enum bare_port bare, uint16_t port)
+/* Would the pattern without its port cover this port for each of its names? */
+static bool bare_covers(const struct domain *d, enum portless bare, uint16_t port)
 {
-        return bare == BARE_EVERY || port_is_default(d->wildcard ? NULL : d->name, port);
+        return bare == PORTLESS_EVERY || port_is_default(d->wildcard ? NULL : d->name, port);
 }
 
 static bool covers_names(const struct domain *outer, const struct domain *inner)
@@ -174,12 +174,12 @@ static bool covers_names(const struct domain *outer, const struct domain *inner)
         return is_below(inner->name, outer->name);
 }
 
-bool domain_covers(const struct domain *outer, const struct domain *inner, enum bare_port bare)
+bool domain_covers(const struct domain *outer, const struct domain *inner, enum portless bare)
 {
         if (!covers_names(outer, inner))
                 return false;
         if (outer->port || !inner->port)
-                return outer->port == inner->port; /* without a port a pattern has more than one */
+                return outer->port == inner->port; /* one port never covers a pattern without a port */
         return bare_covers(inner, bare, inner->port);
 }
 
@@ -188,7 +188,7 @@ bool domain_equal(const struct domain *a, const struct domain *b)
         return a->wildcard == b->wildcard && a->port == b->port && strcmp(a->name, b->name) == 0;
 }
 
-bool domain_intersect(const struct domain *a, const struct domain *b, enum bare_port bare, struct domain *ret)
+bool domain_intersect(const struct domain *a, const struct domain *b, enum portless bare, struct domain *ret)
 {
         bool a_is_wider = covers_names(a, b);
         if (!a_is_wider && !covers_names(b, a))

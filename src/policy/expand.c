@@ -1,6 +1,6 @@
 /*
- * Expanding paths; see expand.h. Works on escaped text throughout, so that a directory called `a*b` in a variable
- * cannot turn into a pattern, and resolves the escapes of literal paths at the end.
+ * Path expansion; see expand.h. The text stays escaped until the end, so that a variable with the value `/a*b` cannot
+ * become a pattern. Literal paths are unescaped as the last step.
  */
 #include "policy/expand.h"
 
@@ -12,44 +12,45 @@
 #include "policy/pattern.h"
 
 struct variable {
-        const char *name, *written;
+        const char *name, *written; /* without braces, and with them */
         size_t offset; /* in struct expand_names */
 };
 
 static const struct variable variables[] = {
         { "workspace", "{workspace}", offsetof(struct expand_names, workspace) },
         { "user-data", "{user-data}", offsetof(struct expand_names, user_data) },
+        { "user-state", "{user-state}", offsetof(struct expand_names, user_state) },
         { "ad-hoc", "{ad-hoc}", offsetof(struct expand_names, ad_hoc) },
 };
 
-struct work {
+struct expansion {
         struct arena *arena;
         const struct expand_names *names;
-        struct text out;
+        struct text buffer; /* the escaped path so far */
         struct expanded result;
 };
 
-/* Whatever happens, the result is then no path: without memory for the sentence, `failed` says so. */
-static void refuse(struct work *w, const char *sentence)
+/* Makes the expansion fail with this sentence. NULL: there was no memory for one. */
+static void refuse(struct expansion *x, const char *sentence)
 {
-        w->result.wrong = sentence;
-        w->out.failed |= !sentence;
+        x->result.wrong = sentence;
+        x->buffer.failed |= !sentence;
 }
 
-static void add_value(struct work *w, const char *value, const char *what)
+static void add_value(struct expansion *x, const char *value, const char *what)
 {
         if (!value || !*value) {
-                refuse(w, arena_format(w->arena, "%s has no value here, so the rule would mean nothing", what));
+                refuse(x, arena_format(x->arena, "%s has no value here, so the rule would mean nothing", what));
                 return;
         }
-        const char *escaped = pattern_escape(w->arena, value);
+        const char *escaped = pattern_escape(x->arena, value);
         if (escaped)
-                text_add(&w->out, escaped);
+                text_add(&x->buffer, escaped);
         else
-                w->out.failed = true;
+                x->buffer.failed = true;
 }
 
-/* The name in {name} or {{name}}; moves *p behind it. */
+/* Parses {name} or {{name}} and moves *p past it. */
 static bool read_name(const char **p, const char **ret_name, size_t *ret_length)
 {
         size_t braces = (*p)[1] == '{' ? 2 : 1;
@@ -63,115 +64,115 @@ static bool read_name(const char **p, const char **ret_name, size_t *ret_length)
         return true;
 }
 
-static void add_variable(struct work *w, const char **p)
+static void add_variable(struct expansion *x, const char **p)
 {
         const char *name = NULL;
         size_t length = 0;
-        w->result.hint = "known: {workspace}, {user-data}, {ad-hoc}; write \\{ for the character itself";
+        x->result.hint = "known: {workspace}, {user-data}, {user-state}, {ad-hoc}; write \\{ for the character itself";
         if (!read_name(p, &name, &length)) {
-                w->result.wrong = "a '{' begins a variable such as {workspace}";
+                x->result.wrong = "a '{' begins a variable such as {workspace}";
                 return;
         }
         for (size_t i = 0; i < ARRAY_SIZE(variables); i++) {
                 const struct variable *v = &variables[i];
                 const char *value = NULL;
-                memcpy(&value, (const char *)w->names + v->offset, sizeof value);
+                memcpy(&value, (const char *)x->names + v->offset, sizeof value);
                 if (strlen(v->name) != length || strncmp(v->name, name, length) != 0)
                         continue;
-                w->result.hint = NULL;
-                add_value(w, value, v->written);
+                x->result.hint = NULL;
+                add_value(x, value, v->written);
                 return;
         }
-        refuse(w, arena_format(w->arena, "the variable {%.*s} is not known", (int)length, name));
+        refuse(x, arena_format(x->arena, "the variable {%.*s} is not known", (int)length, name));
 }
 
-static const char *add_start(struct work *w, const char *base, const char *text)
+static const char *add_start(struct expansion *x, const char *base, const char *text)
 {
         if (*text == '~') {
                 if (text[1] != '/' && text[1] != '\0') {
-                        w->result.wrong = "only ~ and ~/… are known, not other people's homes";
-                        w->result.hint = "write \\~ for the character itself";
+                        x->result.wrong = "only ~ and ~/… are supported, not the home of another user";
+                        x->result.hint = "write \\~ for the character itself";
                         return text;
                 }
-                add_value(w, w->names->home, "~");
+                add_value(x, x->names->home, "~");
                 return text + 1;
         }
         if (*text != '/' && *text != '{') {
-                add_value(w, base, "the directory that a relative path starts from");
-                text_add(&w->out, "/");
+                add_value(x, base, "the directory that a relative path starts from");
+                text_add(&x->buffer, "/");
         }
         return text;
 }
 
-static void add_rest(struct work *w, const char *text)
+static void add_rest(struct expansion *x, const char *text)
 {
-        while (*text && !w->result.wrong && !w->out.failed) {
+        while (*text && !x->result.wrong && !x->buffer.failed) {
                 if (*text == '{') {
-                        add_variable(w, &text);
+                        add_variable(x, &text);
                 } else if (*text == '\\' && text[1] && strchr("{~", text[1])) {
-                        /* Past this point they are ordinary. */
-                        text_add_bytes(&w->out, text + 1, 1);
+                        /* '{' and '~' are not special in a pattern, so the backslash is dropped. */
+                        text_add_bytes(&x->buffer, text + 1, 1);
                         text += 2;
                 } else {
                         size_t n = *text != '\\' ? strcspn(text, "{\\") : text[1] ? 2 : 1;
-                        text_add_bytes(&w->out, text, n);
+                        text_add_bytes(&x->buffer, text, n);
                         text += n;
                 }
         }
 }
 
-static void finish(struct work *w, bool pattern)
+static void finish(struct expansion *x, bool pattern)
 {
-        if (w->out.failed || !w->out.data)
+        if (x->buffer.failed || !x->buffer.data)
                 return;
-        if (w->out.data[0] != '/') {
-                w->result.wrong = "the path is not absolute once its variables are filled in";
-                return;
-        }
-        if (w->out.length > CAP_TEXT) {
-                w->result.wrong = "the path is longer than 4096 bytes";
+        if (x->buffer.data[0] != '/') {
+                x->result.wrong = "the path is not absolute once its variables are filled in";
                 return;
         }
-        const char *path = pattern_normalise(w->arena, w->out.data);
+        if (x->buffer.length > POLICY_TEXT_MAX) {
+                x->result.wrong = "the path is longer than 4096 bytes";
+                return;
+        }
+        const char *path = pattern_normalise(x->arena, x->buffer.data);
         for (const char *name = path; name && *name; name += strcspn(name, "/")) {
                 name++;
-                if (strcspn(name, "/") > CAP_NAME) {
-                        w->result.wrong = "a name in the path is longer than 255 bytes";
+                if (strcspn(name, "/") > PATH_NAME_MAX) {
+                        x->result.wrong = "a name in the path is longer than 255 bytes";
                         return;
                 }
         }
-        /* Once more, because a variable or a `..` may have fallen into the middle of a class. */
-        w->result.wrong = path ? pattern_check(path) : "the path has too many names";
-        if (path && !w->result.wrong)
-                w->result.path = pattern ? path : pattern_unescape(w->arena, path);
+        /* The reader checked the text; check again, because a variable or `..` may be inside a character class. */
+        x->result.wrong = path ? pattern_check(path) : "the path has too many names";
+        if (path && !x->result.wrong)
+                x->result.path = pattern ? path : pattern_unescape(x->arena, path);
 }
 
-/* A path as the system spells it: only a leading ~/ is special. */
-static void add_literal(struct work *w, const char *base, const char *text)
+/* A path without variables and escapes: only ~ alone and a leading ~/ are special. */
+static void add_literal(struct expansion *x, const char *base, const char *text)
 {
         if (text[0] == '~' && (text[1] == '/' || text[1] == '\0')) {
-                add_value(w, w->names->home, "~");
+                add_value(x, x->names->home, "~");
                 text++;
         } else if (*text != '/') {
-                add_value(w, base, "the current directory");
-                text_add(&w->out, "/");
+                add_value(x, base, "the current directory");
+                text_add(&x->buffer, "/");
         }
-        const char *escaped = pattern_escape(w->arena, text);
+        const char *escaped = pattern_escape(x->arena, text);
         if (escaped)
-                text_add(&w->out, escaped);
-        w->out.failed |= !escaped;
+                text_add(&x->buffer, escaped);
+        x->buffer.failed |= !escaped;
 }
 
 struct expanded expand_path(struct arena *a, const struct expand_names *names, const char *base, const char *text,
                             bool pattern, bool literal)
 {
-        struct work w = { .arena = a, .names = names };
+        struct expansion x = { .arena = a, .names = names };
         if (literal)
-                add_literal(&w, base, text);
+                add_literal(&x, base, text);
         else
-                add_rest(&w, add_start(&w, base, text));
-        if (!w.result.wrong)
-                finish(&w, pattern);
-        text_done(&w.out);
-        return w.result;
+                add_rest(&x, add_start(&x, base, text));
+        if (!x.result.wrong)
+                finish(&x, pattern);
+        text_done(&x.buffer);
+        return x.result;
 }

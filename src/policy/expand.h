@@ -1,4 +1,4 @@
-/* A path as a person wrote it to the absolute path it means: ~, variables, relative paths, one spelling. */
+/* Expands a path as written in a policy to a normalised absolute path: ~, variables, relative paths. */
 #ifndef RINGWALL_POLICY_EXPAND_H
 #define RINGWALL_POLICY_EXPAND_H
 
@@ -7,19 +7,19 @@
 #include "base/memory.h"
 
 struct expand_names {
-        const char *workspace, *home, *user_data, *ad_hoc; /* NULL or empty: has no value here */
+        const char *workspace, *home, *user_data, *user_state, *ad_hoc; /* NULL or empty: has no value */
 };
 
 struct expanded {
-        const char *path; /* NULL when `wrong` says why, or without memory */
-        const char *wrong;
-        const char *hint;
+        const char *path;  /* NULL on failure */
+        const char *wrong; /* why it failed; NULL with a NULL path: out of memory */
+        const char *hint;  /* may be NULL */
 };
 
 /*
- * `base` is where a relative path starts. A pattern keeps its escapes and the values that go into it are escaped; a
- * literal path comes out unescaped. With `literal`, the text is a path as the system spells it and only a leading ~/
- * is special.
+ * A relative path starts from `base`. With `pattern` the result is a pattern: it keeps its escapes, and the values of
+ * variables are escaped; otherwise the result is an unescaped path. With `literal` the text has no variables and no
+ * escapes; only ~ alone and a leading ~/ are special.
  */
 struct expanded expand_path(struct arena *a, const struct expand_names *names, const char *base, const char *text,
                             bool pattern, bool literal);

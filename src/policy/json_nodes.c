@@ -1,7 +1,7 @@
 /*
- * JSON text to nodes. jansson parses and checks; it keeps no places, so a cursor walks the text along with the tree:
- * jansson hands members out in the order of the text, and in text that it accepted a token ends where the next
- * punctuation begins. The cursor only counts; every value comes from jansson.
+ * JSON text to nodes. jansson parses the text but keeps no line numbers, so a cursor walks over the text in step with
+ * jansson's tree: jansson iterates members in the order of the text, and in text that it accepted a token ends at the
+ * next punctuation. Strings come from jansson; the cursor supplies positions, and the spelling of numbers and booleans.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -30,7 +30,7 @@ static void step(struct cursor *c)
         c->at.column++;
 }
 
-/* Over white space and the punctuation between values; stops at the next key or value. */
+/* Skips white space, commas and colons up to the next key or value. */
 static void skip_to_value(struct cursor *c)
 {
         while (c->p < c->end && strchr(" \t\r\n,:", *c->p))
@@ -60,7 +60,7 @@ static void skip_scalar(struct cursor *c)
                 step(c);
 }
 
-/* The closing bracket of the collection whose members were all passed. */
+/* Skips the closing bracket after the last member. */
 static void skip_close(struct cursor *c)
 {
         skip_to_value(c);
@@ -132,7 +132,7 @@ static int convert_array(struct cursor *c, const json_t *value, struct node *n)
         return 0;
 }
 
-/* Recursion is bounded: the text was accepted with CAP_DEPTH. */
+/* Recursion is bounded: the text was accepted with POLICY_DEPTH_MAX. */
 static int convert(struct cursor *c, const json_t *value, struct node **ret)
 {
         struct node *n = ARENA_NEW(c->arena, struct node);
@@ -141,8 +141,8 @@ static int convert(struct cursor *c, const json_t *value, struct node **ret)
         n->from = c->at;
         n->weight = 1;
         *ret = n;
-        if (++c->nodes > CAP_NODES) {
-                message_error(c->m, n->from, NULL, "the file has more than %d values", CAP_NODES);
+        if (++c->nodes > POLICY_NODES_MAX) {
+                message_error(c->m, n->from, NULL, "the file has more than %d values", POLICY_NODES_MAX);
                 return 1;
         }
         if (json_is_object(value)) {
@@ -159,7 +159,7 @@ static int convert(struct cursor *c, const json_t *value, struct node **ret)
         n->text = scalar_text(c, value, start, n);
         if (!n->text)
                 return -ENOMEM;
-        if (strlen(n->text) > CAP_TEXT) {
+        if (strlen(n->text) > POLICY_TEXT_MAX) {
                 message_error(c->m, n->from, "a value may have at most 4096 bytes", "the value is too long");
                 return 1;
         }
@@ -184,7 +184,8 @@ int node_from_json(struct arena *a, const char *name, const char *text, size_t l
         CLEANUP_JSON json_t *root = NULL;
         struct error e = { 0 };
         struct source from = { .name = name };
-        r = json_parse_bounded(text, length, CAP_FILE_BYTES, CAP_DEPTH, &root, &e, &from.line, &from.column);
+        r = json_parse_bounded(text, length, POLICY_FILE_BYTES_MAX, POLICY_DEPTH_MAX, &root, &e, &from.line,
+                               &from.column);
         if (r == -ENOMEM)
                 return r;
         if (r < 0) {

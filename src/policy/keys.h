@@ -1,6 +1,6 @@
 /*
- * Every key of the policy file, in one table: its place, its type and bounds, its default, what it is for. The reader,
- * the JSON Schema, the manual page and the tests are all made from it.
+ * Every key of the policy file, in one table (keys.inc): its path, type, bounds, default, flag and help. The reader,
+ * the plan, the ceilings, the JSON Schema, the command line and the manual pages are all made from it.
  */
 #ifndef RINGWALL_POLICY_KEYS_H
 #define RINGWALL_POLICY_KEYS_H
@@ -9,88 +9,32 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/options.h"
 #include "base/text.h"
 #include "policy/domain.h"
+#include "policy/plan.h"
 
+/* KEY_LEVEL and the like: one for each row of keys.inc. */
 enum key_id {
-        KEY_MODE,
-        KEY_BEST_EFFORT,
-        KEY_WORKDIR,
-        KEY_TIMEOUT,
-        KEY_ENV,
-        KEY_LEVEL,
-        KEY_NAMESPACES,
-        KEY_POOL_SIZE,
-        KEY_POOL_MAX,
-        KEY_SESSION_TIMEOUT,
-        KEY_IDLE_TIMEOUT,
-        KEY_SNAPSHOT,
-        KEY_AUDIT,
-        KEY_MDWE,
-        KEY_ALLOW_PATHS,
-        KEY_RESOURCES,
-        KEY_MEMORY,
-        KEY_CPU,
-        KEY_PROCESSES,
-        KEY_READ,
-        KEY_WORKSPACE,
-        KEY_ALLOW_WRITE,
-        KEY_DENY_WRITE,
-        KEY_DENY_READ,
-        KEY_PROTECT,
-        KEY_ALLOWED_DOMAINS,
-        KEY_DENIED_DOMAINS,
-        KEY_ALLOW_PRIVATE,
-        KEY_ALLOW_LOCAL_PORTS,
-        KEY_PUBLISH,
-        KEY_PROXY_VARIABLES,
-        KEY_LIVE,
-        KEY_UNIX_SOCKETS,
-        KEY_DENIED_COMMANDS,
-        KEY_SECRET,
-        KEY_MODULES,
-        KEY_MODULE_FILESYSTEM,
-        KEY_MODULE_FILESYSTEM_PATHS,
-        KEY_MODULE_SHELL,
-        KEY_MODULE_GIT,
-        KEY_MODULE_WEB,
-        KEY_MODULE_WEB_DOMAINS,
-        KEY_MODULE_HTTP,
-        KEY_MODULE_HTTP_DOMAINS,
-        KEY_MODULE_DATABASE,
-        KEY_MODULE_DATABASE_DOMAINS,
-        KEY_MODULE_LLM,
-        KEY_MODULE_LLM_DOMAINS,
-        KEY_MODULE_MCP,
-        KEY_SERVER,
-        KEY_SERVER_TRANSPORT,
-        KEY_SERVER_COMMAND,
-        KEY_SERVER_ARGS,
-        KEY_SERVER_ENV,
-        KEY_SERVER_URL,
-        KEY_SERVER_SANDBOX,
-        KEY_SERVER_PERMISSIONS,
-        KEY_SERVER_READ,
-        KEY_SERVER_WRITE,
-        KEY_SERVER_HOSTS,
-        KEY_GRANT,
-        KEY_DENY,
+#define KEY(id, ...) KEY_##id,
+#define SCALAR_KEY(id, ...) KEY_##id,
+#include "policy/keys.inc"
         KEY_COUNT
 };
 
 enum value_kind {
         VALUE_WORD,     /* one of key.words; its number is the index */
         VALUE_BOOL,     /* true or false */
-        VALUE_NUMBER,   /* min … max */
+        VALUE_NUMBER,   /* a whole number, min … max */
         VALUE_SIZE,     /* bytes */
         VALUE_CPU,      /* thousandths of a core */
         VALUE_DURATION, /* seconds */
         VALUE_PATH,     /* a literal path */
-        VALUE_GRANT,    /* a literal path, :ro or :rw behind it; its number is an enum access */
-        VALUE_PATTERN,  /* a path pattern; + and - in front name entries of a managed set */
-        VALUE_DOMAIN,   /* a host pattern; + and - likewise where the key is `managed` */
-        VALUE_COMMAND,  /* a command's name or a pattern of such; + and - likewise */
-        VALUE_ENV,      /* NAME or NAME=VALUE */
+        VALUE_GRANT,    /* a literal path, with or without :ro or :rw; its number is an enum access */
+        VALUE_PATTERN,  /* a path pattern; after + or - a name in a managed set */
+        VALUE_DOMAIN,   /* a host pattern; + and - likewise if the key is `managed` */
+        VALUE_COMMAND,  /* a command's name or a pattern; + and - likewise */
+        VALUE_ENV,      /* NAME, NAME=VALUE, or a pattern of names with * */
         VALUE_TEXT,     /* anything */
         VALUE_MAP,      /* a map whose presence means something; it may be empty */
 };
@@ -98,59 +42,99 @@ enum value_kind {
 enum access {
         ACCESS_READ,
         ACCESS_WRITE,
-        ACCESS_READ_ONLY, /* said with :ro or --ro: inside a writable place it takes writing away */
+        ACCESS_READ_ONLY, /* written with :ro or --ro: read-only, even inside a writable directory */
+};
+
+/* How a ceiling's number bounds the plan's. */
+enum ceiling_rule {
+        CEILING_NOT_ALLOWED, /* not allowed in a ceiling */
+        CEILING_AT_MOST,     /* the plan's must not be higher */
+        CEILING_AT_LEAST,    /* must not be lower */
+        CEILING_LIMIT,       /* must not be higher; 0 means no limit, which is higher than any number */
+        CEILING_ADDS,        /* its bits are added to the plan's */
 };
 
 struct key {
-        const char *path; /* dotted; a star is a name that the person chose */
+        const char *path; /* dotted; a star is a name that the policy's author chooses */
         enum value_kind kind;
-        bool list;        /* a list of such values; files add up */
-        bool replaces;    /* … but here the last file's list counts alone */
-        bool one_or_list; /* a single value stands for a list of one */
+        bool list;        /* a list of such values; the lists of all files are concatenated */
+        bool one_or_list; /* a single value is accepted as a list of one */
         bool managed;     /* +name and -name edit a managed set */
-        bool in_ceiling;  /* has a meaning in a ceiling */
+        bool in_ceiling;  /* allowed in a ceiling; for a scalar of the plan see `ceiling` instead */
+        const char *name; /* of the scalar of the plan that the key sets; NULL if it sets none */
+        enum plan_scalar scalar;
+        enum ceiling_rule ceiling;
         bool defaults_to_write; /* VALUE_GRANT without a suffix */
+        bool may_be_optional;   /* a ? at the end says that the path may be missing */
         const char *const *words;
         uint64_t min, max;
-        const char *fallback; /* the default as it would be written, NULL where there is none */
+        const char *fallback; /* the default as it would be written, or a description of it; NULL if there is none */
         const char *help;
+        struct option_row flag; /* the option that sets the key; it has no name if there is none */
 };
+
+/* The id of a key's option is KEY_FLAG_ID plus the key's id. */
+enum { KEY_FLAG_ID = 1000 };
+
+/* The headings of options in --help. */
+#define FLAG_POLICY "Policy"
+#define FLAG_FILES "Files"
+#define FLAG_NETWORK "Network"
+#define FLAG_RESOURCES "Resources"
+#define FLAG_ENVIRONMENT "Environment"
+#define FLAG_TOOLS "Tools"
 
 extern const struct key keys[KEY_COUNT];
 
-/* Words whose order is their number; NULL ends each list. */
-extern const char *const level_words[], *const namespace_words[], *const read_words[], *const live_words[], *const workspace_words[],
-        *const mode_words[], *const transport_words[], *const permission_words[];
+/* Words of VALUE_WORD, each list ended by NULL; a word's index is its number. */
+extern const char *const level_words[];
+extern const char *const namespace_words[];
+extern const char *const read_words[];
+extern const char *const live_words[];
+extern const char *const workspace_words[];
+extern const char *const mode_words[];
+extern const char *const transport_words[];
+extern const char *const permission_words[];
 
 /* A parsed value. */
 struct value {
         uint64_t number;  /* index, bool, quantity, enum access */
         const char *text; /* as given */
-        size_t length;    /* of the part that counts: without :ro or :rw */
+        size_t length;    /* of text, without :ro, :rw or ? */
+        bool optional;    /* the text ended with ? */
         struct domain domain;
 };
 
 /*
- * Checks one value as it was written. NULL and a value, or what is wrong with it. A leading + or - must be gone, and
- * paths are not resolved here. A host's name goes into the arena.
+ * Parses one value as it was written. Returns NULL and sets *ret, or returns what is wrong. The caller has removed a
+ * leading + or -. Paths are not resolved here. The name of a host is allocated in the arena.
  */
 const char *key_parse_value(struct arena *a, const struct key *key, const char *text, domain_to_ascii *to_ascii,
                             struct value *ret);
 
-/* What is wrong with a secret of a policy's, or NULL. Whether the expression compiles is seen where it is used. */
+/* What is wrong with a secret that a policy adds, or NULL. Does not check that the expression compiles. */
 const char *key_check_secret(const char *name, const char *expression);
 
-/* "a whole number from 1 to 32", for messages. */
+/* Adds what the key takes, for messages: "a whole number from 1 to 32". */
 void key_describe_value(const struct key *key, struct text *out);
 
 /* The index of a word in a NULL-terminated list, or -1. */
 int key_word_index(const char *const *words, const char *word);
 
 /*
- * Walks one level of the table: the next distinct name below `prefix` (a dotted path with stars, "" at the top),
- * starting at *position, which the caller sets to 0 first. The name is not terminated. False at the end.
+ * Iterates over one level of the table: finds the next distinct name below `prefix` (a dotted path with stars, "" at
+ * the top). The caller sets *position to 0 first. The name is not terminated. False at the end.
  */
 bool key_next_child(const char *prefix, size_t *position, const char **ret_name, size_t *ret_length);
+
+/* May a ceiling have this key? */
+bool key_is_for_ceilings(const struct key *key);
+
+/* Does the key set a scalar of the plan by a single value, not by a list? */
+bool key_has_single_value(const struct key *key);
+
+/* The scalar of the plan when no policy sets the key: `fallback`, or 0 if that is not a value. */
+uint64_t key_default_scalar(const struct key *key);
 
 /* The row at this dotted path, or NULL. */
 const struct key *key_find(const char *path);

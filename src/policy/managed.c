@@ -1,4 +1,4 @@
-/* Finding entries of managed sets by name; the sets themselves are in managed_*.c. See managed.h. */
+/* Finds entries of managed sets by name; the sets are in managed_*.c. See managed.h. */
 #include "policy/managed.h"
 
 #include <string.h>
@@ -14,6 +14,14 @@ const struct managed_set *managed_set_of(enum key_id key)
                 if (sets[i]->key == key)
                         return sets[i];
         return NULL;
+}
+
+bool managed_is_in_whole_set(const struct managed_set *set, const struct managed_entry *entry)
+{
+        for (size_t i = 0; set->opt_in_groups && set->opt_in_groups[i]; i++)
+                if (strcmp(set->opt_in_groups[i], entry->group) == 0)
+                        return false;
+        return true;
 }
 
 bool managed_names_entry(const struct managed_set *set, const struct managed_entry *entry, const char *name)

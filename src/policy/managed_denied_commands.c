@@ -1,6 +1,6 @@
 /*
- * The denied-commands set: commands that do nothing good in a box, so that a command line which calls one is refused
- * with words instead of failing in the middle.
+ * The denied-commands set: commands that cannot work in a box. The Bash tool refuses a command line that calls one and
+ * says why, instead of letting it fail halfway.
  */
 #include "base/memory.h"
 #include "policy/managed.h"

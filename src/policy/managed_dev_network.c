@@ -1,6 +1,6 @@
 /*
- * The dev-network set: the hosts that installing dependencies and fetching code need. It enumerates what to permit, so
- * a host that is not in it is simply out of reach. Off until a policy names it or a group of it.
+ * The dev-network set: the hosts that are needed to install dependencies and to fetch code. It is an allowlist, so a
+ * missing host cannot be reached. Off until a policy names the set, a group or an entry.
  */
 #include "base/memory.h"
 #include "policy/managed.h"

@@ -1,8 +1,11 @@
 /*
- * The sensitive set: key and credential material that no program in a box has business reading. A missing entry leaks
- * a secret and a wrong one breaks a program that a person can see break, so when in doubt it is in.
+ * The sensitive set: keys and credentials that no program in a box needs to read. A missing entry leaks a secret
+ * unnoticed, while a wrong entry breaks a program visibly, so doubtful files are in the set. Sockets of container
+ * engines and of password managers' agents are in it because a program that can connect to them controls the machine or
+ * uses the keys.
  *
- * {user-data} is ringwall's own data, and that of a program that embeds it: its secrets and sessions.
+ * {user-data} is the data of ringwall and of a program that embeds it: secrets and sessions. {user-state} has the
+ * records of this box and of others.
  */
 #include "base/memory.h"
 #include "policy/managed.h"
@@ -16,9 +19,24 @@ static const struct managed_entry entries[] = {
         { "cloud", "~/.config/doctl" },
         { "cloud", "~/.oci" },
         { "cloud", "~/.terraform.d/credentials.tfrc.json" },
+        { "cloud", "~/.terraformrc" },
+        { "cloud", "~/.pulumi/credentials.json" },
+        { "cloud", "~/.config/hcloud" },
+        { "cloud", "~/.config/rclone" },
+        { "cloud", "~/.s3cfg" },
+        { "cloud", "~/.boto" },
+        { "cloud", "~/.fly/config.yml" },
         { "kubernetes", "~/.kube" },
+        { "kubernetes", "~/.minikube" },
         { "docker", "~/.docker/config.json" },
         { "docker", "~/.config/containers/auth.json" },
+        { "docker", "~/.docker/run" },
+        { "docker", "~/.docker/desktop" },
+        { "docker", "~/.colima" },
+        { "docker", "~/.lima" },
+        { "docker", "~/.orbstack/run" },
+        { "docker", "~/.rd/docker.sock" },
+        { "docker", "~/.local/share/containers/podman" },
         { "vcs", "~/.config/gh" },
         { "vcs", "~/.config/glab-cli" },
         { "vcs", "~/.config/hub" },
@@ -39,16 +57,46 @@ static const struct managed_entry entries[] = {
         { "vault", "~/.password-store" },
         { "vault", "~/.local/share/keyrings" },
         { "vault", "~/.config/op" },
+        { "vault", "~/.1password" },
+        { "vault", "~/.config/1Password" },
+        { "vault", "~/.bitwarden-ssh-agent.sock" },
+        { "vault", "~/.config/Bitwarden" },
+        { "vault", "~/.config/Bitwarden CLI" },
+        { "vault", "~/.config/keepassxc" },
+        { "vault", "~/.cache/keepassxc" },
+        { "vault", "~/.local/share/kwalletd" },
+        { "vault", "~/.local/share/gopass" },
+        { "vault", "~/.config/gopass" },
+        { "vault", "~/.config/sops" },
+        { "vault", "~/.config/age" },
         { "agents", "~/.claude.json" },
         { "agents", "~/.claude/.credentials.json" },
         { "agents", "~/.codex/auth.json" },
+        { "agents", "~/.gemini/oauth_creds.json" },
+        { "agents", "~/.qwen/oauth_creds.json" },
+        { "agents", "~/.local/share/opencode/auth.json" },
+        { "agents", "~/.config/github-copilot" },
         { "browsers", "~/.mozilla" },
         { "browsers", "~/.config/google-chrome" },
         { "browsers", "~/.config/chromium" },
+        { "browsers", "~/.config/BraveSoftware" },
+        { "browsers", "~/.config/microsoft-edge" },
+        { "browsers", "~/.config/vivaldi" },
+        { "browsers", "~/.config/opera" },
+        { "browsers", "~/.librewolf" },
+        { "browsers", "~/.thunderbird" },
+        { "browsers", "~/snap/firefox" },
         { "history", "~/.bash_history" },
         { "history", "~/.zsh_history" },
         { "history", "~/.python_history" },
         { "history", "~/.psql_history" },
+        { "history", "~/.mysql_history" },
+        { "history", "~/.sqlite_history" },
+        { "history", "~/.rediscli_history" },
+        { "history", "~/.node_repl_history" },
+        { "history", "~/.local/share/fish/fish_history" },
+        { "history", "~/.lesshst" },
+        { "history", "~/.viminfo" },
         { "system", "/etc/shadow" },
         { "system", "/etc/shadow-" },
         { "system", "/etc/gshadow" },
@@ -58,6 +106,7 @@ static const struct managed_entry entries[] = {
         { "system", "/etc/ssh/ssh_host_*_key" },
         { "system", "/etc/ssl/private" },
         { "ringwall", "{user-data}" },
+        { "ringwall", "{user-state}" },
 };
 
 const struct managed_set sensitive_set = {

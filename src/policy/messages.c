@@ -1,6 +1,6 @@
 /*
- * Messages; see messages.h. They live in an arena of their own, in the order in which they were found; printing sorts
- * them by place within each input. A hostile input controls every text here, so all of it goes out through
+ * Messages; see messages.h. They are kept in an arena of their own, in the order in which they were added; printing
+ * sorts them by place within each input. A hostile input controls every text here, so all texts are printed through
  * text_add_visible().
  */
 #include "policy/messages.h"
@@ -32,7 +32,7 @@ struct messages {
         size_t input_count;
         struct message *list;
         size_t count;
-        size_t total[3]; /* per kind, those beyond the cap included */
+        size_t total[3]; /* per kind, including those beyond the cap */
 };
 
 struct messages *messages_new(void)
@@ -40,7 +40,7 @@ struct messages *messages_new(void)
         struct messages *m = calloc(1, sizeof *m);
         if (!m)
                 return NULL;
-        m->arena = arena_new(CAP_ARENA_BYTES);
+        m->arena = arena_new(ARENA_BYTES_MAX);
         if (!m->arena) {
                 free(m);
                 return NULL;
@@ -58,36 +58,37 @@ void messages_free(struct messages *m)
 
 int messages_add_input(struct messages *m, const char *name, const char *text, size_t length)
 {
-        struct input in = {
+        struct input input = {
                 .name = arena_string(m->arena, name),
                 .text = arena_copy(m->arena, text, length),
                 .length = length,
         };
-        if (!in.name || !in.text)
+        if (!input.name || !input.text)
                 return -ENOMEM;
         struct input *slot = arena_array_add(m->arena, &m->inputs, &m->input_count, sizeof *slot);
         if (!slot)
                 return -ENOMEM;
-        *slot = in;
+        *slot = input;
         return 0;
 }
 
-/* One broken value is often seen by two checks; the first message about a place is the one that helps. */
+/* Two checks often find the same mistake; the same message about the same place is kept once. */
 static bool is_repeated(const struct messages *m, const struct message *new)
 {
         for (size_t i = 0; i < m->count; i++) {
                 const struct message *old = &m->list[i];
-                if (old->kind == new->kind && old->from.line == new->from.line && old->from.column == new->from.column &&
-                    strcmp(old->from.name, new->from.name) == 0 && strcmp(old->text, new->text) == 0)
+                if (old->kind == new->kind && old->from.line == new->from.line &&
+                    old->from.column == new->from.column &&strcmp(old->from.name, new->from.name) == 0 &&
+                    strcmp(old->text, new->text) == 0)
                         return true;
         }
         return false;
 }
 
-/* Room for one more. Where there is none, an error takes the place of the last message that is less than one. */
-static struct message *find_room(struct messages *m, enum message_kind kind)
+/* A slot for one more message. If the list is full, an error replaces the last message that is not an error. */
+static struct message *find_slot(struct messages *m, enum message_kind kind)
 {
-        if (m->count < CAP_MESSAGES)
+        if (m->count < POLICY_MESSAGES_MAX)
                 return arena_array_add(m->arena, &m->list, &m->count, sizeof *m->list);
         for (size_t i = m->count; i-- > 0 && kind == MESSAGE_ERROR;)
                 if (m->list[i].kind != MESSAGE_ERROR)
@@ -119,7 +120,7 @@ void message_add(struct messages *m, enum message_kind kind, struct source from,
         new.from.name = arena_string(m->arena, from.name ? from.name : "");
         if (new.text && new.from.name && is_repeated(m, &new))
                 return;
-        struct message *slot = new.text && new.from.name ? find_room(m, kind) : NULL;
+        struct message *slot = new.text && new.from.name ? find_slot(m, kind) : NULL;
         if (slot)
                 *slot = new;
         m->total[kind]++;
@@ -130,6 +131,11 @@ size_t messages_count(const struct messages *m, enum message_kind kind)
         return m->total[kind];
 }
 
+bool source_is_default(struct source from)
+{
+        return !from.line && strcmp(from.name, SOURCE_DEFAULT) == 0;
+}
+
 void source_print(struct source from, struct text *out)
 {
         text_add_visible(out, from.name, strlen(from.name));
@@ -137,7 +143,14 @@ void source_print(struct source from, struct text *out)
                 text_format(out, ":%u:%u", from.line, from.column);
 }
 
-static const struct input *input_find(const struct messages *m, const char *name)
+int error_not_enforceable(struct source from, const char *what, struct error *e)
+{
+        CLEANUP_TEXT struct text source = { 0 };
+        source_print(from, &source);
+        return error_set(e, ENOTSUP, "refused: %s (%s)", what, source.data ? source.data : "");
+}
+
+static const struct input *find_input(const struct messages *m, const char *name)
 {
         for (size_t i = 0; i < m->input_count; i++)
                 if (strcmp(m->inputs[i].name, name) == 0)
@@ -145,7 +158,7 @@ static const struct input *input_find(const struct messages *m, const char *name
         return NULL;
 }
 
-static bool line_find(const struct input *in, unsigned line, const char **ret_start, size_t *ret_length)
+static bool find_line(const struct input *in, unsigned line, const char **ret_start, size_t *ret_length)
 {
         const char *p = in->text, *end = in->text + in->length;
         for (unsigned n = 1; n < line; n++) {
@@ -162,24 +175,24 @@ static bool line_find(const struct input *in, unsigned line, const char **ret_st
         return true;
 }
 
-/* The source line and a caret below it. A long line is shown from a little before the place. */
+/* Prints the source line and a caret below it. Of a long line, the part around the place is shown. */
 static void print_line(const struct messages *m, struct source from, struct text *out)
 {
-        const struct input *in = from.line ? input_find(m, from.name) : NULL;
+        const struct input *in = from.line ? find_input(m, from.name) : NULL;
         const char *line = NULL;
         size_t length = 0;
-        if (!in || !line_find(in, from.line, &line, &length))
+        if (!in || !find_line(in, from.line, &line, &length))
                 return;
         size_t at = 0;
         for (unsigned column = 1; column < from.column && at < length; column++)
                 at += text_utf8_step(line + at, length - at);
         size_t first = 0;
-        if (at > CAP_LINE_SHOWN - 20) {
+        if (at > POLICY_LINE_SHOWN_MAX - 20) {
                 first = at - 40;
                 while (first < at && ((unsigned char)line[first] & 0xc0U) == 0x80)
                         first++;
         }
-        size_t shown = length - first > CAP_LINE_SHOWN ? CAP_LINE_SHOWN : length - first;
+        size_t shown = length - first > POLICY_LINE_SHOWN_MAX ? POLICY_LINE_SHOWN_MAX : length - first;
         CLEANUP_TEXT struct text visible = { 0 }, before = { 0 };
         text_add_visible(&visible, line + first, shown);
         text_add_visible(&before, line + first, at - first);
@@ -191,7 +204,7 @@ static void print_line(const struct messages *m, struct source from, struct text
         text_format(out, "       | %*s^\n", (int)width, "");
 }
 
-static int by_place(const void *a, const void *b)
+static int compare_places(const void *a, const void *b)
 {
         const struct message *x = *(const struct message *const *)a, *y = *(const struct message *const *)b;
         if (strcmp(x->from.name, y->from.name) == 0) {
@@ -203,8 +216,8 @@ static int by_place(const void *a, const void *b)
         return x->order < y->order ? -1 : x->order > y->order;
 }
 
-/* The messages grouped by input in the order of first mention, sorted by place within each; NULL without memory. */
-static const struct message **sorted(const struct messages *m)
+/* The messages grouped by input in the order of first mention, by place in each; NULL if out of memory. */
+static const struct message **sort_messages(const struct messages *m)
 {
         const struct message **all = calloc(m->count + 1, sizeof(*all));
         if (!all)
@@ -220,7 +233,7 @@ static const struct message **sorted(const struct messages *m)
                 for (size_t j = i; j < m->count; j++)
                         if (strcmp(m->list[j].from.name, m->list[i].from.name) == 0)
                                 all[n++] = &m->list[j];
-                qsort(all + start, n - start, sizeof(*all), by_place);
+                qsort(all + start, n - start, sizeof(*all), compare_places);
         }
         return all;
 }
@@ -235,7 +248,7 @@ static const struct {
 
 void messages_print(const struct messages *m, struct text *out, bool colour)
 {
-        const struct message **all = sorted(m);
+        const struct message **all = sort_messages(m);
         if (!all) {
                 out->failed = true;
                 return;
@@ -264,7 +277,7 @@ void messages_print(const struct messages *m, struct text *out, bool colour)
 
 json_t *messages_to_json(const struct messages *m)
 {
-        const struct message **all = sorted(m);
+        const struct message **all = sort_messages(m);
         json_t *array = json_array();
         for (size_t i = 0; all && array && i < m->count; i++) {
                 const struct message *one = all[i];

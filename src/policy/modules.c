@@ -3,7 +3,7 @@
 
 #include "base/memory.h"
 
-/* A shell that cannot fork runs nothing, so exec and fork come together for the modules that start programs. */
+/* A shell that cannot fork runs no command, so modules that start programs need both exec and fork. */
 const struct module_row module_rows[] = {
         { KEY_MODULE_FILESYSTEM, 0, KEY_COUNT, NULL },
         { KEY_MODULE_SHELL, RIGHT_EXEC | RIGHT_FORK, KEY_COUNT, NULL },

@@ -1,4 +1,4 @@
-/* What an application's modules and permissions mean for the kernel: exec, fork, sockets, files, hosts. */
+/* The rights that an application's modules and permissions need: exec, fork, sockets, files, hosts. */
 #ifndef RINGWALL_POLICY_MODULES_H
 #define RINGWALL_POLICY_MODULES_H
 
@@ -17,8 +17,8 @@ enum right {
 };
 
 /*
- * The permission categories: a word, what it means in tools.capabilities, what it means for an MCP server. A server
- * that may leave a daemon behind may start programs; an application that may fork need not.
+ * The permissions: the word, its rights in tools.capabilities, its rights for an MCP server. They differ in
+ * spawn_daemon: a server needs exec too in order to start a daemon; an application may only fork.
  */
 #define PERMISSIONS(ROW)                                                                                              \
         ROW("fs.read", RIGHT_READ, RIGHT_READ)                                                                        \
@@ -50,11 +50,11 @@ struct module_row {
 extern const struct module_row module_rows[];
 extern const size_t module_row_count;
 
-/* What a server of this transport needs to work at all, and the permission that gives it. */
+/* By enum transport: the rights that a server needs to work at all, and the permission that gives them. */
 struct transport_need {
         unsigned rights;
         const char *permission;
-        const char *lost; /* what happens without it */
+        const char *lost; /* what does not work without it */
 };
 extern const struct transport_need transport_needs[];
 

@@ -1,4 +1,4 @@
-/* What both parsers share; see node.h. */
+/* Code that both parsers share; see node.h. */
 #include "policy/node.h"
 
 #include <stdio.h>
@@ -62,7 +62,7 @@ struct source node_place(const char *name, const char *text, size_t offset)
         return from;
 }
 
-/* U+0085, U+2028, U+2029, and a carriage return that no newline follows; length if there is none. */
+/* Offset of a U+0085, U+2028, U+2029 or a carriage return without a newline; length if there is none. */
 static size_t find_odd_break(const char *text, size_t length)
 {
         for (size_t i = 0; i < length; i++) {
@@ -79,9 +79,9 @@ static size_t find_odd_break(const char *text, size_t length)
 
 int node_check_text(const char *name, const char *text, size_t length, struct messages *m)
 {
-        if (length > CAP_FILE_BYTES) {
+        if (length > POLICY_FILE_BYTES_MAX) {
                 char hint[80];
-                (void)snprintf(hint, sizeof hint, "a policy file may have at most %d bytes", CAP_FILE_BYTES);
+                (void)snprintf(hint, sizeof hint, "a policy file may have at most %d bytes", POLICY_FILE_BYTES_MAX);
                 message_error(m, (struct source){ .name = name }, hint, "the file is too large (%zu bytes)", length);
                 return 1;
         }

@@ -18,8 +18,8 @@ bool pattern_is_glob(const char *text)
         return false;
 }
 
-/* The end of the class that opens at p (behind its bracket), or NULL. A bracket that comes first is ordinary. */
-static const char *class_end(const char *p)
+/* The end of the class that begins at p, after its closing bracket, or NULL. A ] that comes first is ordinary. */
+static const char *find_class_end(const char *p)
 {
         p++;
         if (*p == '!' || *p == '^')
@@ -35,38 +35,41 @@ static const char *class_end(const char *p)
         return NULL;
 }
 
-/* One byte or escaped byte of a class; moves *p behind it. */
-static unsigned char class_byte(const char **p)
+/* One byte or escaped byte of a class; moves *p past it. */
+static unsigned char read_class_byte(const char **p)
 {
         if (**p == '\\' && (*p)[1])
                 ++*p;
         return (unsigned char)*(*p)++;
 }
 
-/* A class that can never match would be a denial that denies nothing, so what is not meant is refused. */
-static const char *class_check(const char *p)
+/* Refuses classes that are likely mistakes: one that never matches would make a denial without effect. */
+static const char *check_class(const char *p)
 {
-        const char *end = class_end(p);
+        const char *end = find_class_end(p);
         if (!end)
                 return "a '[' is not closed; write \\[ for the character itself";
         p += p[1] == '!' || p[1] == '^' ? 2 : 1;
         for (end--; p < end;) {
                 if (p[0] == '[' && p[1] == ':')
-                        return "classes by name such as [:alpha:] are not known; write the characters";
-                unsigned char low = class_byte(&p), high = low;
+                        return "named classes such as [:alpha:] are not supported; write the characters";
+                unsigned char low = read_class_byte(&p), high = low;
                 if (p + 1 < end && *p == '-') {
                         p++;
-                        high = class_byte(&p);
+                        high = read_class_byte(&p);
                 }
                 if (low >= 0x80 || high >= 0x80)
-                        return "inside [] only ASCII characters can be told apart; use ? for others";
+                        return "only ASCII characters can be written inside []; use ? for others";
                 if (high < low)
-                        return "a range inside [] goes from the lower to the higher character";
+                        return "a range inside [] must go from the lower to the higher character";
         }
         return NULL;
 }
 
-/* What a backslash may stand before. A dot is not among them: an escaped `..` would be a name that is taken back later. */
+/*
+ * Characters that a backslash may escape. A dot is not among them: pattern_normalise() would not recognise an escaped
+ * `..`, and removing the escapes later would make it `..` again.
+ */
 static const char escapable[] = "*?[]\\{}~-!^";
 
 const char *pattern_check(const char *text)
@@ -74,16 +77,16 @@ const char *pattern_check(const char *text)
         for (const char *p = text; *p; p++) {
                 if (*p == '\\') {
                         if (!p[1] || !strchr(escapable, p[1]))
-                                return "a backslash stands only before one of * ? [ ] { } ~ - ! ^ and itself";
+                                return "a backslash can only escape one of * ? [ ] { } ~ - ! ^ and itself";
                         p++;
                 } else if (*p == '[') {
-                        const char *wrong = class_check(p);
+                        const char *wrong = check_class(p);
                         if (wrong)
                                 return wrong;
-                        p = class_end(p) - 1;
+                        p = find_class_end(p) - 1;
                 } else if (p[0] == '*' && p[1] == '*') {
-                        bool whole = (p == text || p[-1] == '/') && (p[2] == '/' || p[2] == '\0');
-                        if (!whole)
+                        bool is_whole_name = (p == text || p[-1] == '/') && (p[2] == '/' || p[2] == '\0');
+                        if (!is_whole_name)
                                 return "'**' must be a whole name: a/**/b";
                         p++;
                 }
@@ -108,7 +111,7 @@ char *pattern_normalise(struct arena *a, const char *text)
                                 ;
                         names -= names > 0;
                 } else if (!(n == 1 && *p == '.')) {
-                        if (++names > CAP_COMPONENTS)
+                        if (++names > PATH_COMPONENTS_MAX)
                                 return NULL;
                         out[used++] = '/';
                         memcpy(out + used, p, n);
@@ -152,27 +155,27 @@ char *pattern_escape(struct arena *a, const char *path)
 }
 
 /* Classes compare bytes; a character beyond ASCII belongs to a class only by negation. */
-static bool class_match(const char *p, unsigned char c)
+static bool match_class(const char *p, unsigned char c)
 {
-        const char *end = class_end(p);
+        const char *end = find_class_end(p);
         if (!end)
                 return false;
         end--;
         bool negated = p[1] == '!' || p[1] == '^', found = false;
         p += negated ? 2 : 1;
         while (p < end) {
-                unsigned char low = class_byte(&p), high = low;
+                unsigned char low = read_class_byte(&p), high = low;
                 if (p + 1 < end && *p == '-') {
                         p++;
-                        high = class_byte(&p);
+                        high = read_class_byte(&p);
                 }
                 found |= c >= low && c <= high;
         }
         return found != negated;
 }
 
-/* Matches one element of a name's pattern that is not a star; moves both behind it. */
-static bool element_match(const char **pattern, const char **s, const char *end)
+/* Matches one element of a name's pattern that is not a star; moves both pointers past it. */
+static bool match_element(const char **pattern, const char **s, const char *end)
 {
         const char *p = *pattern;
         if (*s == end)
@@ -183,8 +186,8 @@ static bool element_match(const char **pattern, const char **s, const char *end)
                 p++;
         } else if (*p == '[') {
                 step = text_utf8_step(*s, (size_t)(end - *s));
-                const char *end_of_class = class_end(p);
-                if (!end_of_class || !class_match(p, step == 1 ? (unsigned char)**s : 0xff))
+                const char *end_of_class = find_class_end(p);
+                if (!end_of_class || !match_class(p, step == 1 ? (unsigned char)**s : 0xff))
                         return false;
                 p = end_of_class;
         } else {
@@ -199,8 +202,8 @@ static bool element_match(const char **pattern, const char **s, const char *end)
         return true;
 }
 
-/* One name against one name's pattern: [pattern, pattern_end) and [s, end) hold no slash. */
-static bool name_match(const char *pattern, const char *pattern_end, const char *s, const char *end)
+/* Matches one name with the pattern of one name: [pattern, pattern_end) and [s, end) contain no slash. */
+static bool match_name(const char *pattern, const char *pattern_end, const char *s, const char *end)
 {
         const char *star = NULL, *retry = NULL;
         while (s < end || pattern < pattern_end) {
@@ -209,7 +212,7 @@ static bool name_match(const char *pattern, const char *pattern_end, const char 
                         retry = s;
                         continue;
                 }
-                if (pattern < pattern_end && element_match(&pattern, &s, end))
+                if (pattern < pattern_end && match_element(&pattern, &s, end))
                         continue;
                 if (!star || retry == end)
                         return false;
@@ -235,17 +238,17 @@ bool path_is_beneath(const char *path, const char *parent)
         return strncmp(path, parent, n) == 0 && (path[n] == '\0' || path[n] == '/');
 }
 
-/* The names of a pattern, and which of them could come next. */
+/* The names of a pattern, and the positions in it that can match the next name of a path (an NFA). */
 struct matcher {
-        const char *name[CAP_COMPONENTS], *end[CAP_COMPONENTS];
-        bool any[CAP_COMPONENTS];       /* the name is ** */
-        bool next[CAP_COMPONENTS + 1];  /* the last: the whole pattern has matched */
+        const char *name[PATH_COMPONENTS_MAX], *end[PATH_COMPONENTS_MAX];
+        bool any[PATH_COMPONENTS_MAX];       /* the name is ** */
+        bool next[PATH_COMPONENTS_MAX + 1];  /* the last one: the whole pattern has matched */
         size_t count;
 };
 
-static void reach(struct matcher *m, bool *states, size_t i)
+/* Adds position i, and those after it that a ** reaches by matching no name. */
+static void add_position(struct matcher *m, bool *states, size_t i)
 {
-        /* A ** may stand for no name at all. */
         for (states[i] = true; i < m->count && m->any[i]; i++)
                 states[i + 1] = true;
 }
@@ -255,7 +258,7 @@ static bool matcher_init(struct matcher *m, const char *pattern)
         m->count = 0;
         memset(m->next, 0, sizeof m->next);
         for (const char *p = pattern; *p && p[1];) {
-                if (m->count == CAP_COMPONENTS)
+                if (m->count == PATH_COMPONENTS_MAX)
                         return false;
                 const char *name = p + 1, *end = name + strcspn(name, "/");
                 m->name[m->count] = name;
@@ -263,22 +266,22 @@ static bool matcher_init(struct matcher *m, const char *pattern)
                 m->any[m->count++] = end - name == 2 && name[0] == '*' && name[1] == '*';
                 p = end;
         }
-        reach(m, m->next, 0);
+        add_position(m, m->next, 0);
         return true;
 }
 
-/* Takes one name of a path. */
+/* Advances all positions by one name of a path. */
 static void matcher_step(struct matcher *m, const char *s, const char *end)
 {
-        bool after[CAP_COMPONENTS + 1];
+        bool after[PATH_COMPONENTS_MAX + 1];
         memset(after, 0, (m->count + 1) * sizeof *after);
         for (size_t i = 0; i < m->count; i++) {
                 if (!m->next[i])
                         continue;
                 if (m->any[i])
-                        reach(m, after, i);
-                else if (name_match(m->name[i], m->end[i], s, end))
-                        reach(m, after, i + 1);
+                        add_position(m, after, i);
+                else if (match_name(m->name[i], m->end[i], s, end))
+                        add_position(m, after, i + 1);
         }
         memcpy(m->next, after, (m->count + 1) * sizeof *after);
 }
@@ -288,12 +291,12 @@ int pattern_depth(const char *pattern, bool glob, const char *path)
 {
         if (!glob)
                 return path_is_beneath(path, pattern) ? count_names(pattern) : -1;
-        /* Most patterns belong to another directory: their literal start tells without matching. */
-        size_t fixed = strcspn(pattern, special);
-        while (fixed > 0 && pattern[fixed - 1] != '/')
-                fixed--;
-        if (fixed > 1 && !(strncmp(pattern, path, fixed - 1) == 0 && path[fixed - 1] == '/') &&
-            strlen(path) + 1 != fixed)
+        /* Most patterns belong to another directory: comparing their literal start is enough. */
+        size_t literal = strcspn(pattern, special);
+        while (literal > 0 && pattern[literal - 1] != '/')
+                literal--;
+        if (literal > 1 && !(strncmp(pattern, path, literal - 1) == 0 && path[literal - 1] == '/') &&
+            strlen(path) + 1 != literal)
                 return -1;
         struct matcher m;
         if (!matcher_init(&m, pattern))
@@ -308,6 +311,33 @@ int pattern_depth(const char *pattern, bool glob, const char *path)
                 p = end;
         }
         return deepest;
+}
+
+/* Advances a new matcher by all names of a path. False if the pattern has too many names. */
+static bool advance_by_path(struct matcher *m, const char *pattern, const char *path)
+{
+        if (!matcher_init(m, pattern))
+                return false;
+        for (const char *p = path; *p && p[1];) {
+                const char *name = p + 1, *end = name + strcspn(name, "/");
+                matcher_step(m, name, end);
+                p = end;
+        }
+        return true;
+}
+
+bool pattern_same_below(const char *pattern, bool glob, const char *a, const char *b)
+{
+        if (!glob) {
+                bool below_a = path_is_beneath(pattern, a) && strcmp(pattern, a) != 0;
+                bool below_b = path_is_beneath(pattern, b) && strcmp(pattern, b) != 0;
+                return (!below_a && !below_b) || strcmp(a, b) == 0;
+        }
+        struct matcher m, n;
+        if (!advance_by_path(&m, pattern, a) || !advance_by_path(&n, pattern, b))
+                return false;
+        /* The last position, a match of the directory itself, is not compared. */
+        return memcmp(m.next, n.next, m.count * sizeof *m.next) == 0;
 }
 
 bool pattern_match(const char *pattern, const char *path)

@@ -1,12 +1,12 @@
 /*
- * Paths and path patterns as text; nothing here looks at a file system.
+ * Paths and path patterns as text; nothing here accesses a file system.
  *
  * A pattern is an absolute path whose names may contain * and ? (any bytes, one character; never a slash), [a-z] and
- * [!a-z], and ** as a whole name (any number of names, none included). A backslash makes the next byte ordinary.
- * Unlike a shell's, a star matches a leading dot: a rule that hides files must not miss the hidden ones.
+ * [!a-z], and ** as a whole name (any number of names, none included). A backslash escapes the next byte.
+ * Unlike in a shell, a star matches a leading dot: a rule that denies files must not miss hidden ones.
  *
- * A rule on a directory is a rule on all that lies below it, so matching asks for the depth at which a path or one of
- * its parents fits: the deeper, the narrower the rule.
+ * A rule on a directory applies to everything below it, so matching returns the depth of the longest parent of a path,
+ * or of the path itself, that the pattern matches: the deeper, the narrower the rule.
  */
 #ifndef RINGWALL_POLICY_PATTERN_H
 #define RINGWALL_POLICY_PATTERN_H
@@ -23,12 +23,12 @@ bool pattern_is_glob(const char *text);
 const char *pattern_check(const char *text);
 
 /*
- * The absolute path in its one spelling: no //, no /./, no trailing slash, `..` taken back lexically (at the root it
- * stays at the root). `text` is absolute. NULL without memory or beyond CAP_COMPONENTS names.
+ * The absolute path in its canonical spelling: no //, no /./, no trailing slash, `..` resolved lexically (`..` of the
+ * root is the root). `text` is absolute. NULL if out of memory or beyond PATH_COMPONENTS_MAX names.
  */
 char *pattern_normalise(struct arena *a, const char *text);
 
-/* A literal path: pattern escapes resolved. */
+/* A literal path: removes the escapes. */
 char *pattern_unescape(struct arena *a, const char *text);
 /* The reverse: a literal path as a pattern that matches only it. */
 char *pattern_escape(struct arena *a, const char *path);
@@ -41,6 +41,12 @@ bool pattern_match(const char *pattern, const char *path);
  * itself has depth 0. With glob false the pattern is a literal path.
  */
 int pattern_depth(const char *pattern, bool glob, const char *path);
+
+/*
+ * Does the pattern match the same names strictly below the directory `a` as strictly below `b`? Then a directory can be
+ * moved from one path to the other without a change in how the rule applies to its contents.
+ */
+bool pattern_same_below(const char *pattern, bool glob, const char *a, const char *b);
 
 /* Is `path` equal to `parent` or below it? Literal, normalised. */
 bool path_is_beneath(const char *path, const char *parent);

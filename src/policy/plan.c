@@ -1,4 +1,4 @@
-/* The plan: its table of numbers, and its decisions; see plan.h. */
+/* The plan: its table of scalars, and its decisions; see plan.h. */
 #include "policy/plan.h"
 
 #include <string.h>
@@ -9,30 +9,50 @@
 #include "policy/pattern.h"
 #include "policy/units.h"
 
-const struct plan_number_row plan_numbers[PLAN_NUMBER_COUNT] = {
-        [PLAN_LEVEL] = { "level", FORM_WORD, level_words },
-        [PLAN_NAMESPACES] = { "namespaces", FORM_WORDS, namespace_words },
-        [PLAN_MODE] = { "mode", FORM_WORD, mode_words },
-        [PLAN_BEST_EFFORT] = { "best_effort", FORM_BOOL, NULL },
-        [PLAN_READ] = { "read", FORM_WORD, read_words },
-        [PLAN_WORKSPACE] = { "workspace_access", FORM_WORD, workspace_words },
-        [PLAN_ALLOW_EXEC] = { "allow_exec", FORM_BOOL, NULL },
-        [PLAN_ALLOW_FORK] = { "allow_fork", FORM_BOOL, NULL },
-        [PLAN_ALLOW_NETWORK] = { "allow_network", FORM_BOOL, NULL },
-        [PLAN_PROXY_VARIABLES] = { "proxy_variables", FORM_BOOL, NULL },
-        [PLAN_LIVE] = { "live", FORM_WORD, live_words },
-        [PLAN_AUDIT] = { "audit", FORM_BOOL, NULL },
-        [PLAN_MDWE] = { "mdwe", FORM_BOOL, NULL },
-        [PLAN_SNAPSHOT] = { "workspace_snapshot", FORM_BOOL, NULL },
-        [PLAN_POOL_SIZE] = { "pool_size", FORM_COUNT, NULL },
-        [PLAN_POOL_MAX] = { "pool_max", FORM_COUNT, NULL },
-        [PLAN_SESSION_TIMEOUT] = { "session_timeout", FORM_SECONDS, NULL },
-        [PLAN_IDLE_TIMEOUT] = { "idle_timeout", FORM_SECONDS, NULL },
-        [PLAN_TIMEOUT] = { "timeout", FORM_SECONDS, NULL },
-        [PLAN_MEMORY] = { "memory", FORM_BYTES, NULL },
-        [PLAN_CPU] = { "cpu", FORM_MILLICORES, NULL },
-        [PLAN_PROCESSES] = { "processes", FORM_COUNT, NULL },
+/* Scalars without a key of their own: they follow from other keys. */
+static const struct {
+        enum plan_scalar scalar;
+        const char *name;
+} rights[] = {
+        { PLAN_ALLOW_EXEC, "allow_exec" },
+        { PLAN_ALLOW_FORK, "allow_fork" },
+        { PLAN_ALLOW_NETWORK, "allow_network" },
 };
+
+static const struct key *key_of(enum plan_scalar which)
+{
+        for (size_t i = 0; i < KEY_COUNT; i++)
+                if (keys[i].name && keys[i].scalar == which)
+                        return &keys[i];
+        return NULL;
+}
+
+const char *plan_scalar_name(enum plan_scalar which)
+{
+        const struct key *key = key_of(which);
+        for (size_t i = 0; !key && i < ARRAY_SIZE(rights); i++)
+                if (rights[i].scalar == which)
+                        return rights[i].name;
+        return key ? key->name : "";
+}
+
+bool plan_scalar_is_limit(enum plan_scalar which)
+{
+        const struct key *key = key_of(which);
+        return key && key->ceiling == CEILING_LIMIT;
+}
+
+enum scalar_form plan_scalar_form(enum plan_scalar which, const char *const **ret_words)
+{
+        static const enum scalar_form forms[] = {
+                [VALUE_WORD] = FORM_WORD,        [VALUE_BOOL] = FORM_BOOL,   [VALUE_NUMBER] = FORM_COUNT,
+                [VALUE_SIZE] = FORM_BYTES,       [VALUE_CPU] = FORM_MILLICORES,
+                [VALUE_DURATION] = FORM_SECONDS,
+        };
+        const struct key *key = key_of(which);
+        *ret_words = key ? key->words : NULL;
+        return !key ? FORM_BOOL : key->list ? FORM_WORDS : forms[key->kind];
+}
 
 const char *const rule_kind_words[] = { "read", "write", "private", "deny_read", "deny_write", "protect", NULL };
 
@@ -42,18 +62,18 @@ void plan_free(struct plan *p)
                 arena_free(p->arena); /* the plan itself lives in it */
 }
 
-void plan_print_number(enum plan_number which, uint64_t number, struct text *out)
+void plan_print_scalar(enum plan_scalar which, uint64_t number, struct text *out)
 {
-        const struct plan_number_row *row = &plan_numbers[which];
+        const char *const *words;
         bool first = true;
-        switch (row->form) {
+        switch (plan_scalar_form(which, &words)) {
         case FORM_WORD:
-                text_add(out, row->words[number]);
+                text_add(out, words[number]);
                 break;
         case FORM_WORDS:
-                for (size_t i = 0; row->words[i]; i++)
+                for (size_t i = 0; words[i]; i++)
                         if (number & 1ULL << i) {
-                                text_format(out, "%s%s", first ? "" : ", ", row->words[i]);
+                                text_format(out, "%s%s", first ? "" : ", ", words[i]);
                                 first = false;
                         }
                 if (first)
@@ -100,7 +120,7 @@ static bool decide_read(const struct rules *rules, const char *path, const struc
         return best && best->kind != RULE_DENY_READ;
 }
 
-/* A draw between grants of the same place goes to the wider one: somebody asked for it. */
+/* Of two grants with the same depth a write rule wins: a policy asked for it. */
 static bool decide_write(const struct rules *rules, const char *path, const struct rule **ret_rule)
 {
         const struct rule *best = NULL;
@@ -123,35 +143,55 @@ static bool decide_write(const struct rules *rules, const char *path, const stru
         return best && best->kind != RULE_READ;
 }
 
+bool rule_is_of_set(const struct rule *r, const char *set)
+{
+        return r->set && strcmp(r->set, set) == 0;
+}
+
 bool rules_decide(const struct rules *rules, const char *path, bool write, const struct rule **ret_rule)
 {
         const struct rule *rule = NULL;
-        bool yes = strlen(path) <= CAP_TEXT && decide_read(rules, path, &rule);
-        if (yes && write)
-                yes = decide_write(rules, path, &rule);
+        bool allowed = strlen(path) <= POLICY_TEXT_MAX && decide_read(rules, path, &rule);
+        if (allowed && write)
+                allowed = decide_write(rules, path, &rule);
         if (ret_rule)
                 *ret_rule = rule;
-        return yes;
+        return allowed;
+}
+
+const struct rule *rules_find_write_grant(const struct rules *rules, const char *path)
+{
+        const struct rule *best = NULL;
+        int best_depth = -1;
+        for (size_t i = 0; i < rules->count; i++) {
+                const struct rule *r = &rules->list[i];
+                int depth = kind_allows_read(r->kind) ? pattern_depth(r->path, r->glob, path) : -1;
+                if (depth > best_depth || (depth >= 0 && depth == best_depth && r->kind == RULE_WRITE)) {
+                        best = r;
+                        best_depth = depth;
+                }
+        }
+        return best && best->kind == RULE_WRITE ? best : NULL;
 }
 
 bool hosts_decide(const struct hosts *hosts, const char *name, uint16_t port, const struct host_rule **ret_rule)
 {
-        const struct host_rule *decided = NULL;
+        const struct host_rule *decisive = NULL;
         for (size_t i = 0; i < hosts->count; i++) {
                 const struct host_rule *h = &hosts->list[i];
-                if (!domain_match(&h->domain, h->allow ? BARE_DEFAULT : BARE_EVERY, name, port))
+                if (!domain_match(&h->domain, h->allow ? PORTLESS_DEFAULT : PORTLESS_EVERY, name, port))
                         continue;
-                if (!h->allow || !decided)
-                        decided = h;
+                if (!h->allow || !decisive)
+                        decisive = h;
                 if (!h->allow)
                         break;
         }
         if (ret_rule)
-                *ret_rule = decided;
-        return decided && decided->allow;
+                *ret_rule = decisive;
+        return decisive && decisive->allow;
 }
 
-/* Is it allowed on a port that this rule brings? */
+/* Is the name allowed on this rule's port, or on a default port if the rule has none? */
 static bool rule_reaches(const struct hosts *hosts, const struct host_rule *h, const char *name)
 {
         if (h->domain.port)
@@ -162,7 +202,7 @@ static bool rule_reaches(const struct hosts *hosts, const struct host_rule *h, c
         return false;
 }
 
-bool hosts_know(const struct hosts *hosts, const char *name)
+bool hosts_allow_any_port(const struct hosts *hosts, const char *name)
 {
         for (size_t i = 0; i < hosts->count; i++) {
                 const struct host_rule *h = &hosts->list[i];
@@ -175,7 +215,7 @@ bool hosts_know(const struct hosts *hosts, const char *name)
 const struct host_rule *hosts_find(const struct hosts *hosts, const char *name, uint16_t port)
 {
         for (size_t i = 0; i < hosts->count; i++)
-                if (domain_match(&hosts->list[i].domain, BARE_EVERY, name, port))
+                if (domain_match(&hosts->list[i].domain, PORTLESS_EVERY, name, port))
                         return &hosts->list[i];
         return NULL;
 }
@@ -190,12 +230,12 @@ bool ports_have(const struct ports *ports, uint16_t port)
 
 bool port_is_of_box(uint16_t port)
 {
-        return port == BOX_PORT_DIRECT || port == BOX_PORT_DNS || port == BOX_PORT_SOCKS || port == BOX_PORT_HTTP;
+        return port == BOX_PORT_TRANSPARENT || port == BOX_PORT_DNS || port == BOX_PORT_SOCKS || port == BOX_PORT_HTTP;
 }
 
 struct hosts plan_reachable_hosts(const struct plan *p)
 {
-        return p->number[PLAN_ALLOW_NETWORK].number ? p->hosts : (struct hosts){ 0 };
+        return p->scalar[PLAN_ALLOW_NETWORK].value ? p->hosts : (struct hosts){ 0 };
 }
 
 bool plan_reaches_out(const struct plan *p)
@@ -203,5 +243,5 @@ bool plan_reaches_out(const struct plan *p)
         for (size_t i = 0; i < p->hosts.count; i++)
                 if (p->hosts.list[i].allow)
                         return true;
-        return p->local_ports.count || p->published.count || p->number[PLAN_LIVE].number;
+        return p->local_ports.count || p->published.count || p->scalar[PLAN_LIVE].value;
 }

@@ -1,9 +1,12 @@
 /*
- * A plan as JSON, and back. The text is what `policy show --json` prints and what a helper program is handed, so both
- * ways go through the same table of numbers, and reading refuses anything that writing would not have written.
+ * A plan as JSON, and back: `policy show --json` prints it, and helper programs receive it.
+ *
+ * One table of fields for each struct serves for both directions. Reading checks every entry, then writes the plan
+ * again and compares: a field that was skipped or understood differently makes a difference.
  */
 #include <errno.h>
 #include <limits.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "policy/caps.h"
@@ -13,12 +16,181 @@
 
 enum { PLAN_FORMAT = 1 };
 
-/* ---- out ---- */
+struct reader;
 
-/* Adds, or gives the whole list up: a plan that lost a rule on the way out would be another plan. */
+/* The type of a struct's member, and so of the field in JSON. */
+enum field_kind {
+        FIELD_TEXT,   /* const char *; NULL if `optional` */
+        FIELD_BOOL,   /* bool; if `optional`, false is left out */
+        FIELD_WORD,   /* an enum, written as one of `words` */
+        FIELD_PORT,   /* uint16_t */
+        FIELD_HOST,   /* struct domain */
+        FIELD_SOURCE, /* struct source */
+        FIELD_TEXTS,  /* const char ** and its size_t count */
+        FIELD_LIST,   /* a pointer to structs of `entry`, and its size_t count */
+};
+
+struct field {
+        const char *name;
+        enum field_kind kind;
+        bool optional;
+        size_t offset, count_offset;
+        const char *const *words;
+        const struct entry *entry;
+        size_t max; /* entries of a list; 0: POLICY_RULES_MAX */
+};
+
+/* A struct that a list holds. */
+struct entry {
+        size_t size;
+        const struct field *fields;
+        size_t field_count;
+        bool (*is_valid)(struct reader *r, const void *entry); /* checks beyond the types of its fields; or NULL */
+};
+
+#define FIELDS(array) .fields = (array), .field_count = ARRAY_SIZE(array)
+#define MEMBER(type, member) .offset = offsetof(struct type, member)
+#define LIST(type, list, count) .kind = FIELD_LIST, .offset = offsetof(struct type, list), \
+                                .count_offset = offsetof(struct type, count)
+
+/* --- the structs --- */
+
+static bool rule_is_valid(struct reader *r, const void *entry);
+static bool private_host_is_valid(struct reader *r, const void *entry);
+static bool port_is_valid(struct reader *r, const void *entry);
+static bool socket_is_valid(struct reader *r, const void *entry);
+static bool variable_is_valid(struct reader *r, const void *entry);
+static bool command_is_valid(struct reader *r, const void *entry);
+static bool secret_is_valid(struct reader *r, const void *entry);
+
+static const struct field rule_fields[] = {
+        { "kind", FIELD_WORD, MEMBER(rule, kind), .words = rule_kind_words },
+        { "path", FIELD_TEXT, MEMBER(rule, path) },
+        { "glob", FIELD_BOOL, MEMBER(rule, glob), .optional = true },
+        { "set", FIELD_TEXT, MEMBER(rule, set), .optional = true },
+        { "of_ceiling", FIELD_BOOL, MEMBER(rule, of_ceiling), .optional = true },
+        { "source", FIELD_SOURCE, MEMBER(rule, from) },
+};
+static const struct entry rule_entry = { sizeof(struct rule), FIELDS(rule_fields), rule_is_valid };
+
+static const struct field host_fields[] = {
+        { "allow", FIELD_BOOL, MEMBER(host_rule, allow) },
+        { "host", FIELD_HOST, MEMBER(host_rule, domain) },
+        { "set", FIELD_TEXT, MEMBER(host_rule, set), .optional = true },
+        { "source", FIELD_SOURCE, MEMBER(host_rule, from) },
+};
+static const struct entry host_entry = { sizeof(struct host_rule), FIELDS(host_fields), NULL };
+static const struct entry private_host_entry = { sizeof(struct host_rule), FIELDS(host_fields), private_host_is_valid };
+
+static const struct field port_fields[] = {
+        { "port", FIELD_PORT, MEMBER(plan_port, port) },
+        { "source", FIELD_SOURCE, MEMBER(plan_port, from) },
+};
+static const struct entry port_entry = { sizeof(struct plan_port), FIELDS(port_fields), port_is_valid };
+
+static const struct field socket_fields[] = {
+        { "path", FIELD_TEXT, MEMBER(plan_socket, path) },
+        { "source", FIELD_SOURCE, MEMBER(plan_socket, from) },
+};
+static const struct entry socket_entry = { sizeof(struct plan_socket), FIELDS(socket_fields), socket_is_valid };
+
+static const struct field variable_fields[] = {
+        { "name", FIELD_TEXT, MEMBER(plan_env, name) },
+        { "value", FIELD_TEXT, MEMBER(plan_env, value), .optional = true },
+        { "source", FIELD_SOURCE, MEMBER(plan_env, from) },
+};
+static const struct entry variable_entry = { sizeof(struct plan_env), FIELDS(variable_fields), variable_is_valid };
+
+static const struct field command_fields[] = {
+        { "name", FIELD_TEXT, MEMBER(plan_command, name) },
+        { "set", FIELD_TEXT, MEMBER(plan_command, set), .optional = true },
+        { "source", FIELD_SOURCE, MEMBER(plan_command, from) },
+};
+static const struct entry command_entry = { sizeof(struct plan_command), FIELDS(command_fields), command_is_valid };
+
+static const struct field secret_fields[] = {
+        { "name", FIELD_TEXT, MEMBER(plan_secret, name) },
+        { "expression", FIELD_TEXT, MEMBER(plan_secret, expression) },
+        { "source", FIELD_SOURCE, MEMBER(plan_secret, from) },
+};
+static const struct entry secret_entry = { sizeof(struct plan_secret), FIELDS(secret_fields), secret_is_valid };
+
+static const struct field server_fields[] = {
+        { "name", FIELD_TEXT, MEMBER(plan_server, name) },
+        { "transport", FIELD_WORD, MEMBER(plan_server, transport), .words = transport_words },
+        { "command", FIELD_TEXTS, MEMBER(plan_server, command),
+          .count_offset = offsetof(struct plan_server, command_count) },
+        { "url", FIELD_TEXT, MEMBER(plan_server, url), .optional = true },
+        { "env", LIST(plan_server, env, env_count), .entry = &variable_entry },
+        { "allow_exec", FIELD_BOOL, MEMBER(plan_server, allow_exec) },
+        { "allow_fork", FIELD_BOOL, MEMBER(plan_server, allow_fork) },
+        { "allow_network", FIELD_BOOL, MEMBER(plan_server, allow_network) },
+        { "rules", LIST(plan_server, rules.list, rules.count), .entry = &rule_entry },
+        { "hosts", LIST(plan_server, hosts.list, hosts.count), .entry = &host_entry },
+        { "source", FIELD_SOURCE, MEMBER(plan_server, from) },
+};
+static const struct entry server_entry = { sizeof(struct plan_server), FIELDS(server_fields), NULL };
+
+static const struct field cut_fields[] = {
+        { "what", FIELD_TEXT, MEMBER(plan_cut, what) },
+        { "result", FIELD_TEXT, MEMBER(plan_cut, result) },
+        { "by", FIELD_SOURCE, MEMBER(plan_cut, by) },
+};
+static const struct entry cut_entry = { sizeof(struct plan_cut), FIELDS(cut_fields), NULL };
+
+/* The plan itself, without its numbers. */
+static const struct field plan_fields[] = {
+        { "workspace", FIELD_TEXT, MEMBER(plan, workspace) },
+        { "home", FIELD_TEXT, MEMBER(plan, home) },
+        { "rules", LIST(plan, rules.list, rules.count), .entry = &rule_entry },
+        { "hosts", LIST(plan, hosts.list, hosts.count), .entry = &host_entry },
+        { "private_hosts", LIST(plan, private_hosts.list, private_hosts.count), .entry = &private_host_entry },
+        { "local_ports", LIST(plan, local_ports.list, local_ports.count), .entry = &port_entry,
+          .max = POLICY_PORTS_MAX },
+        { "published", LIST(plan, published.list, published.count), .entry = &port_entry, .max = POLICY_PORTS_MAX },
+        { "unix_sockets", LIST(plan, unix_sockets, unix_socket_count), .entry = &socket_entry,
+          .max = POLICY_SOCKETS_MAX },
+        { "env", LIST(plan, env, env_count), .entry = &variable_entry },
+        { "denied_commands", LIST(plan, denied_commands, denied_command_count), .entry = &command_entry,
+          .max = POLICY_COMMANDS_MAX },
+        { "secrets", LIST(plan, secrets, secret_count), .entry = &secret_entry, .max = POLICY_SECRETS_MAX },
+        { "servers", LIST(plan, servers, server_count), .entry = &server_entry },
+        { "cuts", LIST(plan, cuts, cut_count), .entry = &cut_entry },
+};
+static const struct entry plan_entry = { sizeof(struct plan), FIELDS(plan_fields), NULL };
+
+/* The member at an offset; the table of fields says its type. */
+static const void *member_at(const void *base, size_t offset)
+{
+        return (const char *)base + offset;
+}
+
+static const char *text_at(const void *base, const struct field *f)
+{
+        return *(const char *const *)member_at(base, f->offset);
+}
+
+/* The first entry of a list, of whatever type. */
+static const void *list_at(const void *base, const struct field *f)
+{
+        const void *list;
+        memcpy(&list, member_at(base, f->offset), sizeof list);
+        return list;
+}
+
+static size_t count_at(const void *base, const struct field *f)
+{
+        return *(const size_t *)member_at(base, f->count_offset);
+}
+
+_Static_assert(sizeof(enum rule_kind) == sizeof(int) && sizeof(enum transport) == sizeof(int), "FIELD_WORD is an int");
+
+/* --- writing --- */
+
+/* Appends the item. On failure the whole list is dropped: a plan that silently lost a rule would be another plan. */
 static void append(json_t **list, json_t *item)
 {
-        if (json_array_append_new(*list, item) == 0) /* which takes the item in any case */
+        if (json_array_append_new(*list, item) == 0) /* consumes the item even on failure */
                 return;
         json_decref(*list);
         *list = NULL;
@@ -39,18 +211,25 @@ static json_t *source_to_json(struct source from)
         return json_sprintf("%s:%u:%u", from.name, from.line, from.column);
 }
 
-static json_t *number_to_json(enum plan_number which, uint64_t number)
+static json_t *host_to_json(const struct domain *domain)
 {
-        const struct plan_number_row *row = &plan_numbers[which];
+        char name[DOMAIN_TEXT_SIZE];
+        domain_print(domain, name);
+        return json_string(name);
+}
+
+static json_t *scalar_to_json(enum plan_scalar which, uint64_t number)
+{
+        const char *const *words;
         json_t *list = NULL;
-        switch (row->form) {
+        switch (plan_scalar_form(which, &words)) {
         case FORM_WORD:
-                return json_string(row->words[number]);
+                return json_string(words[number]);
         case FORM_WORDS:
                 list = json_array();
-                for (size_t i = 0; row->words[i]; i++)
+                for (size_t i = 0; words[i]; i++)
                         if (number & 1ULL << i)
-                                append(&list, json_string(row->words[i]));
+                                append(&list, json_string(words[i]));
                 return list;
         case FORM_BOOL:
                 return json_boolean(number != 0);
@@ -63,172 +242,125 @@ static json_t *number_to_json(enum plan_number which, uint64_t number)
         return json_integer((json_int_t)number);
 }
 
-static json_t *rules_to_json(const struct rules *rules)
+static json_t *entry_to_json(const struct entry *e, const void *base);
+
+static json_t *list_to_json(const struct field *f, const void *base)
 {
         json_t *list = json_array();
-        for (size_t i = 0; i < rules->count; i++) {
-                const struct rule *r = &rules->list[i];
-                json_t *o = json_pack("{s:s, s:s}", "kind", rule_kind_words[r->kind], "path", r->path);
-                if (r->glob)
-                        set(&o, "glob", json_true());
-                if (r->set)
-                        set(&o, "set", json_string(r->set));
-                set(&o, "source", source_to_json(r->from));
-                append(&list, o);
+        const void *entries = list_at(base, f);
+        for (size_t i = 0; i < count_at(base, f); i++)
+                append(&list, f->kind == FIELD_TEXTS ? json_string(((const char *const *)entries)[i])
+                                                     : entry_to_json(f->entry, member_at(entries, i * f->entry->size)));
+        return list;
+}
+
+static json_t *field_to_json(const struct field *f, const void *base)
+{
+        const void *at = member_at(base, f->offset);
+        switch (f->kind) {
+        case FIELD_TEXT:
+                return json_string(text_at(base, f));
+        case FIELD_BOOL:
+                return json_boolean(*(const bool *)at);
+        case FIELD_WORD:
+                return json_string(f->words[*(const int *)at]);
+        case FIELD_PORT:
+                return json_integer(*(const uint16_t *)at);
+        case FIELD_HOST:
+                return host_to_json(at);
+        case FIELD_SOURCE:
+                return source_to_json(*(const struct source *)at);
+        case FIELD_TEXTS:
+        case FIELD_LIST:
+                break;
         }
-        return list;
+        return list_to_json(f, base);
 }
 
-static json_t *hosts_to_json(const struct hosts *hosts)
+static bool is_left_out(const struct field *f, const void *base)
 {
-        json_t *list = json_array();
-        for (size_t i = 0; i < hosts->count; i++) {
-                const struct host_rule *h = &hosts->list[i];
-                char name[DOMAIN_TEXT_SIZE];
-                domain_print(&h->domain, name);
-                json_t *o = json_pack("{s:b, s:s}", "allow", h->allow, "host", name);
-                if (h->set)
-                        set(&o, "set", json_string(h->set));
-                set(&o, "source", source_to_json(h->from));
-                append(&list, o);
-        }
-        return list;
+        return f->optional && (f->kind == FIELD_TEXT ? !text_at(base, f) : !*(const bool *)member_at(base, f->offset));
 }
 
-static json_t *ports_to_json(const struct ports *ports)
+static json_t *entry_to_json(const struct entry *e, const void *base)
 {
-        json_t *list = json_array();
-        for (size_t i = 0; i < ports->count; i++)
-                append(&list, json_pack("{s:i, s:o}", "port", (int)ports->list[i].port, "source",
-                                        source_to_json(ports->list[i].from)));
-        return list;
-}
-
-static json_t *sockets_to_json(const struct plan *p)
-{
-        json_t *list = json_array();
-        for (size_t i = 0; i < p->unix_socket_count; i++)
-                append(&list, json_pack("{s:s, s:o}", "path", p->unix_sockets[i].path, "source",
-                                        source_to_json(p->unix_sockets[i].from)));
-        return list;
-}
-
-static json_t *env_to_json(const struct plan_env *env, size_t count)
-{
-        json_t *list = json_array();
-        for (size_t i = 0; i < count; i++)
-                append(&list, json_pack("{s:s, s:s*, s:o}", "name", env[i].name, "value", env[i].value,
-                                                      "source", source_to_json(env[i].from)));
-        return list;
-}
-
-static json_t *commands_to_json(const struct plan *p)
-{
-        json_t *list = json_array();
-        for (size_t i = 0; i < p->denied_command_count; i++) {
-                const struct plan_command *c = &p->denied_commands[i];
-                append(&list, json_pack("{s:s, s:s*, s:o}", "name", c->name, "set", c->set, "source",
-                                        source_to_json(c->from)));
-        }
-        return list;
-}
-
-static json_t *secrets_to_json(const struct plan *p)
-{
-        json_t *list = json_array();
-        for (size_t i = 0; i < p->secret_count; i++)
-                append(&list, json_pack("{s:s, s:s, s:o}", "name", p->secrets[i].name, "expression",
-                                        p->secrets[i].expression, "source", source_to_json(p->secrets[i].from)));
-        return list;
-}
-
-static json_t *server_to_json(const struct plan_server *s)
-{
-        json_t *command = json_array();
-        for (size_t i = 0; i < s->command_count; i++)
-                append(&command, json_string(s->command[i]));
-        return json_pack("{s:s, s:s, s:o, s:s*, s:o, s:b, s:b, s:b, s:o, s:o, s:o}", "name", s->name, "transport",
-                         transport_words[s->transport], "command", command, "url", s->url, "env",
-                         env_to_json(s->env, s->env_count), "allow_exec", s->allow_exec, "allow_fork", s->allow_fork,
-                         "allow_network", s->allow_network, "rules", rules_to_json(&s->rules), "hosts",
-                         hosts_to_json(&s->hosts), "source", source_to_json(s->from));
+        json_t *o = json_object();
+        for (size_t i = 0; i < e->field_count; i++)
+                if (!is_left_out(&e->fields[i], base))
+                        set(&o, e->fields[i].name, field_to_json(&e->fields[i], base));
+        return o;
 }
 
 json_t *plan_to_json(const struct plan *p)
 {
-        json_t *o = json_pack("{s:i, s:s, s:s}", "ringwall_plan", PLAN_FORMAT, "workspace", p->workspace, "home",
-                              p->home);
-        for (enum plan_number n = 0; o && n < PLAN_NUMBER_COUNT; n++)
-                set(&o, plan_numbers[n].name,
-                                    json_pack("{s:o, s:o}", "value", number_to_json(n, p->number[n].number), "source",
-                                              source_to_json(p->number[n].from)));
-        set(&o, "rules", rules_to_json(&p->rules));
-        set(&o, "hosts", hosts_to_json(&p->hosts));
-        set(&o, "private_hosts", hosts_to_json(&p->private_hosts));
-        set(&o, "local_ports", ports_to_json(&p->local_ports));
-        set(&o, "published", ports_to_json(&p->published));
-        set(&o, "unix_sockets", sockets_to_json(p));
-        set(&o, "env", env_to_json(p->env, p->env_count));
-        set(&o, "denied_commands", commands_to_json(p));
-        set(&o, "secrets", secrets_to_json(p));
-        json_t *servers = json_array(), *cuts = json_array();
-        for (size_t i = 0; i < p->server_count; i++)
-                append(&servers, server_to_json(&p->servers[i]));
-        for (size_t i = 0; i < p->cut_count; i++)
-                append(&cuts, json_pack("{s:s, s:s, s:o}", "what", p->cuts[i].what, "result",
-                                                      p->cuts[i].result, "by", source_to_json(p->cuts[i].by)));
-        set(&o, "servers", servers);
-        set(&o, "cuts", cuts);
+        json_t *o = json_pack("{s:i}", "ringwall_plan", PLAN_FORMAT);
+        for (enum plan_scalar n = 0; o && n < PLAN_SCALAR_COUNT; n++)
+                set(&o, plan_scalar_name(n),
+                    json_pack("{s:o, s:o}", "value", scalar_to_json(n, p->scalar[n].value), "source",
+                              source_to_json(p->scalar[n].from)));
+        json_t *rest = entry_to_json(&plan_entry, p);
+        if (o && json_object_update(o, rest) < 0) {
+                json_decref(o);
+                o = NULL;
+        }
+        json_decref(rest);
         return o;
 }
 
-/* ---- in ---- */
+/* --- reading --- */
 
-struct in {
+struct reader {
         struct plan *plan;
         struct error *error;
         bool failed;
 };
 
-static void refuse(struct in *in, const char *what)
+static void refuse(struct reader *r, const char *what)
 {
-        if (!in->failed)
-                error_set(in->error, EINVAL, "read plan", "not a plan: %s", what);
-        in->failed = true;
+        if (!r->failed)
+                error_set(r->error, EINVAL, "not a plan: %s", what);
+        r->failed = true;
 }
 
-static const char *keep(struct in *in, const char *text)
+static const char *read_text(struct reader *r, const json_t *json, const char *what)
 {
-        char *copy = arena_string(in->plan->arena, text);
+        if (!json_is_string(json)) {
+                refuse(r, what);
+                return "";
+        }
+        char *copy = arena_string(r->plan->arena, json_string_value(json));
         if (!copy)
-                refuse(in, "it is too large");
+                refuse(r, "it is too large");
         return copy ? copy : "";
 }
 
-static const char *string_in(struct in *in, const json_t *o, const char *key, bool required)
+static bool read_bool(struct reader *r, const json_t *json, const char *what)
 {
-        const json_t *value = json_object_get(o, key);
-        if (!value && !required)
-                return NULL;
-        if (!json_is_string(value)) {
-                refuse(in, key);
-                return "";
-        }
-        return keep(in, json_string_value(value));
+        if (!json_is_boolean(json))
+                refuse(r, what);
+        return json_is_true(json);
 }
 
-static bool bool_in(struct in *in, const json_t *o, const char *key, bool required)
+static int read_word(struct reader *r, const json_t *json, const char *const *words, const char *what)
 {
-        const json_t *value = json_object_get(o, key);
-        if ((value || required) && !json_is_boolean(value))
-                refuse(in, key);
-        return json_is_true(value);
+        int index = json_is_string(json) ? key_word_index(words, json_string_value(json)) : -1;
+        if (index < 0)
+                refuse(r, what);
+        return index < 0 ? 0 : index;
 }
 
-/* "name:line:column", where a name alone never ends like that. */
-static struct source source_in(struct in *in, const json_t *o, const char *key)
+static uint16_t read_port(struct reader *r, const json_t *json, const char *what)
 {
-        struct source from = { .name = string_in(in, o, key, true) };
+        json_int_t port = json_integer_value(json);
+        if (!json_is_integer(json) || port < 1 || port > UINT16_MAX)
+                refuse(r, what);
+        return (uint16_t)port;
+}
+
+/* Parses "name:line:column", or a name alone, which never ends like that. */
+static struct source read_source(struct reader *r, const json_t *json, const char *what)
+{
+        struct source from = { .name = read_text(r, json, what) };
         char *name = (char *)(uintptr_t)from.name; /* our own copy */
         unsigned long long place[2] = { 0 };
         size_t end = strlen(name);
@@ -240,7 +372,7 @@ static struct source source_in(struct in *in, const json_t *o, const char *key)
                         return from;
                 if (!text_to_number(name + start, end - start, &place[1 - i]) || place[1 - i] == 0 ||
                     place[1 - i] > UINT_MAX)
-                        refuse(in, key);
+                        refuse(r, what);
                 end = start - 1;
         }
         name[end] = '\0';
@@ -249,32 +381,24 @@ static struct source source_in(struct in *in, const json_t *o, const char *key)
         return from;
 }
 
-static int word_in(struct in *in, const json_t *value, const char *const *words, const char *what)
+static uint64_t read_number(struct reader *r, enum plan_scalar which, const json_t *value)
 {
-        int index = json_is_string(value) ? key_word_index(words, json_string_value(value)) : -1;
-        if (index < 0)
-                refuse(in, what);
-        return index < 0 ? 0 : index;
-}
-
-static uint64_t number_in(struct in *in, const struct plan_number_row *row, const json_t *value)
-{
+        const char *name = plan_scalar_name(which);
+        const char *const *words;
         uint64_t bits = 0;
         size_t i = 0;
         json_t *item = NULL;
-        switch (row->form) {
+        switch (plan_scalar_form(which, &words)) {
         case FORM_WORD:
-                return (uint64_t)word_in(in, value, row->words, row->name);
+                return (uint64_t)read_word(r, value, words, name);
         case FORM_WORDS:
                 if (!json_is_array(value))
-                        refuse(in, row->name);
+                        refuse(r, name);
                 json_array_foreach(value, i, item)
-                        bits |= 1ULL << word_in(in, item, row->words, row->name);
+                        bits |= 1ULL << read_word(r, item, words, name);
                 return bits;
         case FORM_BOOL:
-                if (!json_is_boolean(value))
-                        refuse(in, row->name);
-                return json_is_true(value);
+                return read_bool(r, value, name);
         case FORM_COUNT:
         case FORM_SECONDS:
         case FORM_BYTES:
@@ -282,258 +406,166 @@ static uint64_t number_in(struct in *in, const struct plan_number_row *row, cons
                 break;
         }
         if (!json_is_integer(value) || json_integer_value(value) < 0)
-                refuse(in, row->name);
+                refuse(r, name);
         return (uint64_t)json_integer_value(value);
 }
 
-static bool is_one_spelling(struct in *in, const char *path)
-{
-        const char *normal = *path == '/' ? pattern_normalise(in->plan->arena, path) : NULL;
-        return normal && strcmp(normal, path) == 0 && strlen(path) <= CAP_TEXT;
-}
+static void read_entry(struct reader *r, const struct entry *e, const json_t *json, void *base);
 
-static void *slot_in(struct in *in, void *array, size_t *count, size_t size)
+static void read_list(struct reader *r, const struct field *f, const json_t *json, void *base)
 {
-        void *slot = *count < CAP_RULES ? arena_array_add(in->plan->arena, array, count, size) : NULL;
-        if (!slot)
-                refuse(in, "it is too large");
-        return slot;
-}
-
-static void rules_in(struct in *in, const json_t *list, struct rules *rules)
-{
-        size_t i = 0;
-        json_t *o = NULL;
-        if (!json_is_array(list))
-                refuse(in, "rules");
-        json_array_foreach(list, i, o) {
-                struct rule *r = slot_in(in, &rules->list, &rules->count, sizeof *r); /* room stays 0: it never grows */
-                if (!r || in->failed)
+        void *items = (char *)base + f->offset;
+        size_t *count = (size_t *)((char *)base + f->count_offset);
+        size_t i = 0, max = f->max ? f->max : POLICY_RULES_MAX;
+        json_t *item = NULL;
+        if (!json_is_array(json) || json_array_size(json) > max)
+                refuse(r, f->name);
+        json_array_foreach(json, i, item) {
+                if (r->failed)
                         return;
-                r->kind = (enum rule_kind)word_in(in, json_object_get(o, "kind"), rule_kind_words, "kind");
-                r->path = string_in(in, o, "path", true);
-                r->glob = bool_in(in, o, "glob", false);
-                r->set = string_in(in, o, "set", false);
-                r->from = source_in(in, o, "source");
-                bool grants = r->kind == RULE_READ || r->kind == RULE_WRITE || r->kind == RULE_PRIVATE;
-                if (!is_one_spelling(in, r->path) || (r->glob && (grants || pattern_check(r->path))))
-                        refuse(in, "path");
+                size_t size = f->kind == FIELD_TEXTS ? sizeof(char *) : f->entry->size;
+                void *slot = arena_array_add(r->plan->arena, items, count, size);
+                if (!slot)
+                        refuse(r, "it is too large");
+                else if (f->kind == FIELD_TEXTS)
+                        *(const char **)slot = read_text(r, item, f->name);
+                else
+                        read_entry(r, f->entry, item, slot);
         }
 }
 
-static void hosts_in(struct in *in, const json_t *list, struct hosts *hosts)
+static void read_field(struct reader *r, const struct field *f, const json_t *json, void *base)
 {
-        size_t i = 0;
-        json_t *o = NULL;
-        if (!json_is_array(list))
-                refuse(in, "hosts");
-        json_array_foreach(list, i, o) {
-                struct host_rule *h = slot_in(in, &hosts->list, &hosts->count, sizeof *h);
-                if (!h || in->failed)
-                        return;
-                h->allow = bool_in(in, o, "allow", true);
-                h->set = string_in(in, o, "set", false);
-                h->from = source_in(in, o, "source");
-                const char *name = string_in(in, o, "host", true);
-                if (domain_parse(in->plan->arena, name, NULL, &h->domain))
-                        refuse(in, "host");
+        void *at = (char *)base + f->offset;
+        switch (f->kind) {
+        case FIELD_TEXT:
+                *(const char **)at = read_text(r, json, f->name);
+                return;
+        case FIELD_BOOL:
+                *(bool *)at = read_bool(r, json, f->name);
+                return;
+        case FIELD_WORD:
+                *(int *)at = read_word(r, json, f->words, f->name);
+                return;
+        case FIELD_PORT:
+                *(uint16_t *)at = read_port(r, json, f->name);
+                return;
+        case FIELD_HOST:
+                if (domain_parse(r->plan->arena, read_text(r, json, f->name), NULL, at))
+                        refuse(r, f->name);
+                return;
+        case FIELD_SOURCE:
+                *(struct source *)at = read_source(r, json, f->name);
+                return;
+        case FIELD_TEXTS:
+        case FIELD_LIST:
+                read_list(r, f, json, base);
+                return;
         }
 }
 
-static void private_hosts_in(struct in *in, const json_t *list)
+static void read_entry(struct reader *r, const struct entry *e, const json_t *json, void *base)
 {
-        struct hosts *hosts = &in->plan->private_hosts;
-        hosts_in(in, list, hosts);
-        for (size_t i = 0; i < hosts->count && !in->failed; i++)
-                if (!hosts->list[i].allow)
-                        refuse(in, "private_hosts");
+        for (size_t i = 0; i < e->field_count && !r->failed; i++) {
+                const struct field *f = &e->fields[i];
+                const json_t *value = json_object_get(json, f->name);
+                if (value || !f->optional)
+                        read_field(r, f, value, base);
+        }
+        if (!r->failed && e->is_valid && !e->is_valid(r, base))
+                refuse(r, e->fields[0].name);
 }
 
-/* A port stands in one of the two lists; `other` may have been read before this one or not. */
-static void ports_in(struct in *in, const json_t *list, const char *what, const struct ports *other,
-                     struct ports *ports)
+static bool is_normalised(struct reader *r, const char *path)
 {
-        size_t i = 0;
-        json_t *o = NULL;
-        if (!json_is_array(list) || json_array_size(list) > CAP_PORTS)
-                refuse(in, what);
-        json_array_foreach(list, i, o) {
-                json_int_t port = json_integer_value(json_object_get(o, "port"));
-                if (port < 1 || port > UINT16_MAX || port_is_of_box((uint16_t)port) ||
-                    ports_have(ports, (uint16_t)port) || ports_have(other, (uint16_t)port))
-                        refuse(in, what);
-                struct plan_port *p = slot_in(in, &ports->list, &ports->count, sizeof *p);
-                if (!p || in->failed)
-                        return;
-                p->port = (uint16_t)port;
-                p->from = source_in(in, o, "source");
-        }
+        const char *normal = *path == '/' ? pattern_normalise(r->plan->arena, path) : NULL;
+        return normal && strcmp(normal, path) == 0 && strlen(path) <= POLICY_TEXT_MAX;
 }
 
-static void sockets_in(struct in *in, const json_t *list)
+static bool rule_is_valid(struct reader *r, const void *entry)
 {
-        struct plan *p = in->plan;
-        size_t i = 0;
-        json_t *o = NULL;
-        if (!json_is_array(list) || json_array_size(list) > CAP_SOCKETS)
-                refuse(in, "unix_sockets");
-        json_array_foreach(list, i, o) {
-                struct plan_socket *s = slot_in(in, &p->unix_sockets, &p->unix_socket_count, sizeof *s);
-                if (!s || in->failed)
-                        return;
-                s->path = string_in(in, o, "path", true);
-                s->from = source_in(in, o, "source");
-                if (!is_one_spelling(in, s->path))
-                        refuse(in, "unix_sockets");
-        }
+        const struct rule *rule = entry;
+        bool grants = rule->kind == RULE_READ || rule->kind == RULE_WRITE || rule->kind == RULE_PRIVATE;
+        return is_normalised(r, rule->path) && (!rule->glob || (!grants && !pattern_check(rule->path)));
 }
 
-static void env_in(struct in *in, const json_t *list, struct plan_env **env, size_t *count)
+static bool private_host_is_valid(struct reader *r, const void *entry)
 {
-        size_t i = 0;
-        json_t *o = NULL;
-        if (!json_is_array(list))
-                refuse(in, "env");
-        json_array_foreach(list, i, o) {
-                struct plan_env *e = slot_in(in, env, count, sizeof *e);
-                if (!e || in->failed)
-                        return;
-                e->name = string_in(in, o, "name", true);
-                struct value unused;
-                if (strchr(e->name, '=') || key_parse_value(in->plan->arena, &keys[KEY_ENV], e->name, NULL, &unused))
-                        refuse(in, "env");
-                e->value = string_in(in, o, "value", false);
-                e->from = source_in(in, o, "source");
-        }
+        (void)r;
+        return ((const struct host_rule *)entry)->allow;
 }
 
-static void commands_in(struct in *in, const json_t *list)
+/* A port may be in the two lists only once; this entry is already in its list. */
+static bool port_is_valid(struct reader *r, const void *entry)
 {
-        struct plan *p = in->plan;
-        size_t i = 0;
-        json_t *o = NULL;
-        if (!json_is_array(list) || json_array_size(list) > CAP_COMMANDS)
-                refuse(in, "denied_commands");
-        json_array_foreach(list, i, o) {
-                struct plan_command *c = slot_in(in, &p->denied_commands, &p->denied_command_count, sizeof *c);
-                if (!c || in->failed)
-                        return;
-                c->name = string_in(in, o, "name", true);
-                c->set = string_in(in, o, "set", false);
-                c->from = source_in(in, o, "source");
-                struct value unused;
-                if (key_parse_value(p->arena, &keys[KEY_DENIED_COMMANDS], c->name, NULL, &unused))
-                        refuse(in, "denied_commands");
-        }
+        const struct ports *lists[] = { &r->plan->local_ports, &r->plan->published };
+        uint16_t port = ((const struct plan_port *)entry)->port;
+        size_t found = 0;
+        for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
+                for (size_t j = 0; j < lists[i]->count; j++)
+                        found += lists[i]->list[j].port == port;
+        return found == 1 && !port_is_of_box(port);
 }
 
-static void secrets_in(struct in *in, const json_t *list)
+static bool socket_is_valid(struct reader *r, const void *entry)
 {
-        struct plan *p = in->plan;
-        size_t i = 0;
-        json_t *o = NULL;
-        if (!json_is_array(list) || json_array_size(list) > CAP_SECRETS)
-                refuse(in, "secrets");
-        json_array_foreach(list, i, o) {
-                struct plan_secret *s = slot_in(in, &p->secrets, &p->secret_count, sizeof *s);
-                if (!s || in->failed)
-                        return;
-                s->name = string_in(in, o, "name", true);
-                s->expression = string_in(in, o, "expression", true);
-                s->from = source_in(in, o, "source");
-                if (key_check_secret(s->name, s->expression))
-                        refuse(in, "secrets");
-        }
+        return is_normalised(r, ((const struct plan_socket *)entry)->path);
 }
 
-static void server_in(struct in *in, const json_t *o, struct plan_server *s)
+static bool variable_is_valid(struct reader *r, const void *entry)
 {
-        size_t i = 0;
-        json_t *word = NULL;
-        s->name = string_in(in, o, "name", true);
-        s->transport = (enum transport)word_in(in, json_object_get(o, "transport"), transport_words, "transport");
-        json_array_foreach(json_object_get(o, "command"), i, word) {
-                const char **slot = slot_in(in, &s->command, &s->command_count, sizeof(*slot));
-                if (!slot || !json_is_string(word)) {
-                        refuse(in, "command");
-                        return;
-                }
-                *slot = keep(in, json_string_value(word));
-        }
-        s->url = string_in(in, o, "url", false);
-        env_in(in, json_object_get(o, "env"), &s->env, &s->env_count);
-        s->allow_exec = bool_in(in, o, "allow_exec", true);
-        s->allow_fork = bool_in(in, o, "allow_fork", true);
-        s->allow_network = bool_in(in, o, "allow_network", true);
-        rules_in(in, json_object_get(o, "rules"), &s->rules);
-        hosts_in(in, json_object_get(o, "hosts"), &s->hosts);
-        s->from = source_in(in, o, "source");
+        const char *name = ((const struct plan_env *)entry)->name;
+        struct value unused;
+        return !strchr(name, '=') && !key_parse_value(r->plan->arena, &keys[KEY_ENV], name, NULL, &unused);
 }
 
-static void lists_in(struct in *in, const json_t *json)
+static bool command_is_valid(struct reader *r, const void *entry)
 {
-        struct plan *p = in->plan;
-        size_t i = 0;
-        json_t *o = NULL;
-        rules_in(in, json_object_get(json, "rules"), &p->rules);
-        hosts_in(in, json_object_get(json, "hosts"), &p->hosts);
-        private_hosts_in(in, json_object_get(json, "private_hosts"));
-        ports_in(in, json_object_get(json, "local_ports"), "local_ports", &p->published, &p->local_ports);
-        ports_in(in, json_object_get(json, "published"), "published", &p->local_ports, &p->published);
-        sockets_in(in, json_object_get(json, "unix_sockets"));
-        env_in(in, json_object_get(json, "env"), &p->env, &p->env_count);
-        commands_in(in, json_object_get(json, "denied_commands"));
-        secrets_in(in, json_object_get(json, "secrets"));
-        if (!json_is_array(json_object_get(json, "servers")) || !json_is_array(json_object_get(json, "cuts")))
-                refuse(in, "servers and cuts");
-        json_array_foreach(json_object_get(json, "servers"), i, o) {
-                struct plan_server *s = slot_in(in, &p->servers, &p->server_count, sizeof *s);
-                if (!s || in->failed)
-                        return;
-                server_in(in, o, s);
+        const char *name = ((const struct plan_command *)entry)->name;
+        struct value unused;
+        return !key_parse_value(r->plan->arena, &keys[KEY_DENIED_COMMANDS], name, NULL, &unused);
+}
+
+static bool secret_is_valid(struct reader *r, const void *entry)
+{
+        (void)r;
+        const struct plan_secret *s = entry;
+        return !key_check_secret(s->name, s->expression);
+}
+
+static void read_plan(struct reader *r, const json_t *json)
+{
+        struct plan *plan = r->plan;
+        if (json_integer_value(json_object_get(json, "ringwall_plan")) != PLAN_FORMAT)
+                refuse(r, "ringwall_plan is not 1");
+        for (enum plan_scalar n = 0; n < PLAN_SCALAR_COUNT && !r->failed; n++) {
+                const json_t *o = json_object_get(json, plan_scalar_name(n));
+                plan->scalar[n].value = read_number(r, n, json_object_get(o, "value"));
+                plan->scalar[n].from = read_source(r, json_object_get(o, "source"), plan_scalar_name(n));
         }
-        json_array_foreach(json_object_get(json, "cuts"), i, o) {
-                struct plan_cut *cut = slot_in(in, &p->cuts, &p->cut_count, sizeof *cut);
-                if (!cut || in->failed)
-                        return;
-                cut->what = string_in(in, o, "what", true);
-                cut->result = string_in(in, o, "result", true);
-                cut->by = source_in(in, o, "by");
-        }
+        read_entry(r, &plan_entry, json, plan);
+        if (!r->failed && (!is_normalised(r, plan->workspace) || !plan->workspace[1]))
+                refuse(r, "workspace");
+        if (!r->failed && *plan->home && !is_normalised(r, plan->home))
+                refuse(r, "home");
 }
 
 int plan_from_json(const json_t *json, struct plan **ret, struct error *e)
 {
-        CLEANUP_ARENA struct arena *arena = arena_new(CAP_ARENA_BYTES);
+        CLEANUP_ARENA struct arena *arena = arena_new(ARENA_BYTES_MAX);
         struct plan *plan = arena ? ARENA_NEW(arena, struct plan) : NULL;
         if (!plan)
-                return error_errno(e, ENOMEM, "read plan", "no memory");
+                return error_errno(e, ENOMEM, "cannot read the plan");
         plan->arena = arena;
-        struct in in = { .plan = plan, .error = e };
-        if (json_integer_value(json_object_get(json, "ringwall_plan")) != PLAN_FORMAT)
-                refuse(&in, "ringwall_plan is not 1");
-        plan->workspace = string_in(&in, json, "workspace", true);
-        plan->home = string_in(&in, json, "home", true);
-        if (!in.failed && (!is_one_spelling(&in, plan->workspace) || !plan->workspace[1]))
-                refuse(&in, "workspace");
-        if (!in.failed && *plan->home && !is_one_spelling(&in, plan->home))
-                refuse(&in, "home");
-        for (enum plan_number n = 0; n < PLAN_NUMBER_COUNT && !in.failed; n++) {
-                const json_t *o = json_object_get(json, plan_numbers[n].name);
-                if (!json_is_object(o))
-                        refuse(&in, plan_numbers[n].name);
-                plan->number[n].number = number_in(&in, &plan_numbers[n], json_object_get(o, "value"));
-                plan->number[n].from = source_in(&in, o, "source");
-        }
-        lists_in(&in, json);
-        if (in.failed)
+        struct reader r = { .plan = plan, .error = e };
+        read_plan(&r, json);
+        if (r.failed)
                 return -EINVAL;
-        /* Whatever was passed over or read differently shows when the plan is written again. */
-        json_t *again = plan_to_json(plan);
-        bool same = json_equal(again, json);
-        json_decref(again);
+        json_t *rewritten = plan_to_json(plan);
+        bool same = json_equal(rewritten, json);
+        json_decref(rewritten);
         if (!same)
-                return error_set(e, EINVAL, "read plan", "not a plan: it says something that ringwall does not write");
+                return error_set(e, EINVAL, "not a plan: it has a field or a value that ringwall never writes");
         arena = NULL;
         *ret = plan;
         return 0;

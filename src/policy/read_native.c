@@ -1,6 +1,6 @@
 /*
- * The native file: a tree of nodes, read against the table of keys. Nothing here knows a key by name; what the table
- * does not list is an error that names the nearest key it does list.
+ * Reads the native policy file: walks its tree of nodes along the table of keys. A key that is not in the table is an
+ * error, which suggests the nearest key.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -10,13 +10,13 @@
 #include "policy/node.h"
 #include "policy/settings.h"
 
-enum { LONGEST_PATH = 160, MOST_CHILDREN = 32, MOST_STARS = 2 };
+enum { LONGEST_PATH = 160, CHILDREN_MAX = 32, STARS_MAX = 2 };
 
 struct reader {
         struct settings *settings;
         const char *base;
-        char path[LONGEST_PATH];       /* where we are in the table: dotted, with stars */
-        const char *chosen[MOST_STARS]; /* the names that stand for the stars */
+        char path[LONGEST_PATH];       /* the current place in the table: dotted, with stars */
+        const char *chosen[STARS_MAX]; /* the names that the file has for the stars */
         size_t chosen_count;
         struct source key_place; /* of the key whose value is being read */
         bool failed;
@@ -24,7 +24,7 @@ struct reader {
 
 static int read_node(struct reader *r, const struct node *n);
 
-static struct setting setting_here(const struct reader *r, const struct key *key, const struct node *n)
+static struct setting make_setting(const struct reader *r, const struct key *key, const struct node *n)
 {
         size_t of_server = text_starts(key->path, keys[KEY_SERVER].path) ? 1 : 0;
         return (struct setting){
@@ -36,28 +36,27 @@ static struct setting setting_here(const struct reader *r, const struct key *key
         };
 }
 
-static void report_type(struct reader *r, const struct key *key, const struct node *n, bool entry)
+static void report_type(struct reader *r, const struct key *key, const struct node *n, bool in_list)
 {
         CLEANUP_TEXT struct text hint = { 0 };
         char buffer[96];
-        text_add(&hint, key->list && !entry ? "expected a list, each entry " : "expected ");
+        text_add(&hint, key->list && !in_list ? "expected a list, each entry " : "expected ");
         key_describe_value(key, &hint);
         message_error(r->settings->messages, n->from, hint.data, "%s cannot be %s", key->path,
                       node_describe(n, buffer, sizeof buffer));
         r->failed = true;
 }
 
-static int read_scalar(struct reader *r, const struct key *key, const struct node *n, bool entry)
+static int read_scalar(struct reader *r, const struct key *key, const struct node *n, bool in_list)
 {
-        /* An unquoted ~ is YAML's null and everybody else's home directory. */
         bool is_null = n->scalar == SCALAR_NULL;
         if (n->kind != NODE_SCALAR || is_null) {
-                report_type(r, key, n, entry);
+                report_type(r, key, n, in_list);
                 return 0;
         }
-        struct setting in = setting_here(r, key, n);
-        in.literal = entry && key->one_or_list; /* a word of the person's, not a line to split */
-        int e = settings_add(r->settings, in, n->text);
+        struct setting setting = make_setting(r, key, n);
+        setting.literal = in_list && key->one_or_list; /* one argument, not a command line to split */
+        int e = settings_add(r->settings, setting, n->text);
         r->failed |= e > 0;
         return e < 0 ? e : 0;
 }
@@ -66,15 +65,15 @@ static int read_list(struct reader *r, const struct key *key, const struct node 
 {
         if (n->kind == NODE_SCALAR && n->scalar != SCALAR_NULL && key->one_or_list)
                 return read_scalar(r, key, n, false);
-        bool nothing = n->kind == NODE_SCALAR && n->scalar == SCALAR_NULL;
-        if (n->kind != NODE_LIST && !nothing) {
+        bool is_null = n->kind == NODE_SCALAR && n->scalar == SCALAR_NULL;
+        if (n->kind != NODE_LIST && !is_null) {
                 report_type(r, key, n, false);
                 return 0;
         }
         if (n->count == 0) {
-                struct setting none = setting_here(r, key, n);
-                none.empty = true;
-                return settings_append(r->settings, &none);
+                struct setting empty = make_setting(r, key, n);
+                empty.empty = true;
+                return settings_append(r->settings, &empty);
         }
         for (size_t i = 0; i < n->count; i++) {
                 int e = read_scalar(r, key, n->items[i], true);
@@ -84,12 +83,12 @@ static int read_list(struct reader *r, const struct key *key, const struct node 
         return 0;
 }
 
-/* The children that the table has here, as strings for the message; a star is not among them. */
-static size_t known_children(const char *path, char names[MOST_CHILDREN][40], const char *pointers[MOST_CHILDREN])
+/* Lists the names of the keys below `path`, for a message; a star is left out. */
+static size_t list_children(const char *path, char names[CHILDREN_MAX][40], const char *pointers[CHILDREN_MAX])
 {
         size_t position = 0, count = 0, length = 0;
         const char *name = NULL;
-        while (count < MOST_CHILDREN && key_next_child(path, &position, &name, &length)) {
+        while (count < CHILDREN_MAX && key_next_child(path, &position, &name, &length)) {
                 if (*name == '*')
                         continue;
                 (void)snprintf(names[count], sizeof names[count], "%.*s", (int)length, name);
@@ -99,8 +98,8 @@ static size_t known_children(const char *path, char names[MOST_CHILDREN][40], co
         return count;
 }
 
-/* Where a key of this name does exist, if it stands in the wrong place; NULL if nowhere. */
-static const char *same_name_elsewhere(const char *name)
+/* The path of a key whose last name is this one, for a key in the wrong place; NULL if there is none. */
+static const char *find_same_name(const char *name)
 {
         for (size_t i = 0; i < KEY_COUNT; i++) {
                 const char *last = strrchr(keys[i].path, '.');
@@ -112,12 +111,12 @@ static const char *same_name_elsewhere(const char *name)
 
 static void report_unknown_key(struct reader *r, const char *name, struct source place)
 {
-        char names[MOST_CHILDREN][40];
-        const char *pointers[MOST_CHILDREN];
-        size_t count = known_children(r->path, names, pointers);
+        char names[CHILDREN_MAX][40];
+        const char *pointers[CHILDREN_MAX];
+        size_t count = list_children(r->path, names, pointers);
         CLEANUP_TEXT struct text hint = { 0 };
         const char *near = text_nearest(name, pointers, count);
-        const char *elsewhere = near ? NULL : same_name_elsewhere(name);
+        const char *elsewhere = near ? NULL : find_same_name(name);
         if (near)
                 text_format(&hint, "did you mean '%s'?", near);
         else if (elsewhere)
@@ -131,8 +130,8 @@ static void report_unknown_key(struct reader *r, const char *name, struct source
         r->failed = true;
 }
 
-/* Extends r->path by the child that fits `name`: its own name, or a star. */
-static bool enter(struct reader *r, const char *name)
+/* Extends r->path by the child for `name`: the key of that name, or a star. */
+static bool enter_child(struct reader *r, const char *name)
 {
         size_t position = 0, length = 0, used = strlen(r->path);
         const char *child = NULL;
@@ -148,7 +147,7 @@ static bool enter(struct reader *r, const char *name)
         return false;
 }
 
-static bool star_name_ok(struct reader *r, const char *name, struct source place)
+static bool check_chosen_name(struct reader *r, const char *name, struct source place)
 {
         CLEANUP_TEXT struct text visible = { 0 };
         text_add_visible(&visible, name, strlen(name));
@@ -166,9 +165,9 @@ static int read_map(struct reader *r, const struct node *n)
         for (size_t i = 0; i < n->count; i++) {
                 int e = 0;
                 r->key_place = n->name_places[i];
-                if (!enter(r, n->names[i]))
+                if (!enter_child(r, n->names[i]))
                         report_unknown_key(r, n->names[i], n->name_places[i]);
-                else if (r->chosen_count == stars || star_name_ok(r, n->names[i], n->name_places[i]))
+                else if (r->chosen_count == stars || check_chosen_name(r, n->names[i], n->name_places[i]))
                         e = read_node(r, n->items[i]);
                 r->path[used] = '\0';
                 r->chosen_count = stars;
@@ -178,14 +177,14 @@ static int read_map(struct reader *r, const struct node *n)
         return 0;
 }
 
-/* Recursion ends with the table: its longest path has eight names. */
+/* The table bounds the recursion: its longest path has nine names. */
 static int read_node(struct reader *r, const struct node *n)
 {
         const struct key *key = key_find(r->path);
-        bool nothing = n->kind == NODE_SCALAR && n->scalar == SCALAR_NULL;
+        bool is_null = n->kind == NODE_SCALAR && n->scalar == SCALAR_NULL;
         if (key && key->kind != VALUE_MAP)
                 return key->list ? read_list(r, key, n) : read_scalar(r, key, n, false);
-        if (n->kind != NODE_MAP && !nothing) {
+        if (n->kind != NODE_MAP && !is_null) {
                 char buffer[96];
                 message_error(r->settings->messages, n->from, "expected a map of keys", "%s cannot be %s",
                               *r->path ? r->path : "the policy", node_describe(n, buffer, sizeof buffer));
@@ -193,7 +192,7 @@ static int read_node(struct reader *r, const struct node *n)
                 return 0;
         }
         if (key) {
-                struct setting present = setting_here(r, key, n);
+                struct setting present = make_setting(r, key, n);
                 int e = settings_append(r->settings, &present);
                 if (e)
                         return e;
@@ -205,7 +204,8 @@ int settings_read_native(struct settings *s, const char *name, const char *text,
 {
         size_t errors_before = messages_count(s->messages, MESSAGE_ERROR);
         struct node *root = NULL;
-        int e = messages_add_input(s->messages, name, text, length < CAP_FILE_BYTES ? length : CAP_FILE_BYTES);
+        int e = messages_add_input(s->messages, name, text,
+                                   length < POLICY_FILE_BYTES_MAX ? length : POLICY_FILE_BYTES_MAX);
         if (e)
                 return e;
         e = node_from_yaml(s->arena, name, text, length, s->messages, &root);

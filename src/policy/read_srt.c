@@ -1,10 +1,10 @@
 /*
- * srt's JSON settings, as a second way to write the same policy. Each of its keys has a row: either a key of ours that
- * holds it, or the sentence that says why it is refused. Nothing is dropped in silence.
+ * Reads srt's JSON settings, a second format for a policy. Each of its keys has a row: the key of ours that it becomes,
+ * or the reason why it is refused. No key is ignored silently.
  *
- * What srt means by default and ringwall does not: reads are broad, and the current directory is writable only if
- * allowWrite says so. What ringwall means and srt does not: a host that is allowed without a port has its default ports
- * alone; no pattern of ours has every port.
+ * The defaults of srt are used: reads are broad, and the current directory is writable only if allowWrite has it. Hosts
+ * differ from srt: an allowed host without a port is allowed on its default ports only, since no pattern of ours means
+ * every port.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -20,9 +20,9 @@ enum srt_kind {
         SRT_LIST,         /* each entry is a value of `key` */
         SRT_READ_GRANTS,  /* each entry may be read */
         SRT_RELEASE,      /* true: takes `value` out of the managed set of `key` */
-        SRT_SOCKETS,      /* true: sockets are allowed, no host is */
-        SRT_ALWAYS,       /* a boolean whose `true` ringwall always holds */
-        SRT_REFUSED,      /* not enforceable; accepted where it asks for nothing: false, 0, an empty list or map */
+        SRT_SOCKETS,      /* true: allows sockets, but no host */
+        SRT_ALWAYS,       /* a boolean that is always true in ringwall */
+        SRT_REFUSED,      /* not enforceable; accepted if it asks for nothing: null, false, an empty list or map */
 };
 
 struct srt_row {
@@ -37,22 +37,23 @@ static const struct srt_row rows[] = {
         { "network", SRT_MAP, .why = NULL },
         { "network.allowedDomains", SRT_LIST, .key = KEY_ALLOWED_DOMAINS },
         { "network.deniedDomains", SRT_LIST, .key = KEY_DENIED_DOMAINS },
-        { "network.deniedDomainReasons", SRT_REFUSED, .why = "ringwall words its own denials, with the rule and its source" },
+        { "network.deniedDomainReasons", SRT_REFUSED,
+          .why = "ringwall writes its own messages, with the rule and its source" },
         { "network.strictAllowlist", SRT_ALWAYS, .why = "ringwall never asks: a host that is not listed is refused" },
         { "network.deniedResolvedAddresses", SRT_REFUSED,
-          .why = "addresses are not yet part of a policy; use network.deniedDomains" },
+          .why = "a policy cannot name addresses yet; use network.deniedDomains" },
         { "network.allowUnixSockets", SRT_LIST, .key = KEY_UNIX_SOCKETS },
         { "network.allowAllUnixSockets", SRT_REFUSED, .why = "name them one by one in network.allowUnixSockets" },
         { "network.allowLocalBinding", SRT_SOCKETS, .why = NULL },
-        { "network.allowMachLookup", SRT_REFUSED, .why = "it belongs to macOS" },
-        { "network.httpProxyPort", SRT_REFUSED, .why = "the network goes through ringwall's own egress" },
-        { "network.socksProxyPort", SRT_REFUSED, .why = "the network goes through ringwall's own egress" },
-        { "network.mitmProxy", SRT_REFUSED, .why = "ringwall does not open TLS" },
-        { "network.parentProxy", SRT_REFUSED, .why = "an upstream proxy is not yet part of a policy" },
-        { "network.tlsTerminate", SRT_REFUSED, .why = "ringwall does not open TLS" },
-        { "network.filterRequest", SRT_REFUSED, .why = "requests are decided by host and port" },
+        { "network.allowMachLookup", SRT_REFUSED, .why = "it exists only on macOS" },
+        { "network.httpProxyPort", SRT_REFUSED, .why = "connections go through ringwall's own proxy" },
+        { "network.socksProxyPort", SRT_REFUSED, .why = "connections go through ringwall's own proxy" },
+        { "network.mitmProxy", SRT_REFUSED, .why = "ringwall does not decrypt TLS" },
+        { "network.parentProxy", SRT_REFUSED, .why = "a policy cannot name an upstream proxy yet" },
+        { "network.tlsTerminate", SRT_REFUSED, .why = "ringwall does not decrypt TLS" },
+        { "network.filterRequest", SRT_REFUSED, .why = "ringwall decides by host and port, not by request" },
         { "filesystem", SRT_MAP, .why = NULL },
-        { "filesystem.disabled", SRT_REFUSED, .why = "to run without walls, say so: --level off" },
+        { "filesystem.disabled", SRT_REFUSED, .why = "to run without a sandbox, use --level off" },
         { "filesystem.denyRead", SRT_LIST, .key = KEY_DENY_READ },
         { "filesystem.allowRead", SRT_READ_GRANTS, .key = KEY_ALLOW_PATHS },
         { "filesystem.allowWrite", SRT_LIST, .key = KEY_ALLOW_WRITE },
@@ -61,19 +62,19 @@ static const struct srt_row rows[] = {
         { "credentials", SRT_REFUSED,
           .why = "name the files in filesystem.denyRead; variables reach the box only when --env names them" },
         { "ignoreViolations", SRT_REFUSED, .why = "every denial is reported" },
-        { "enableWeakerNestedSandbox", SRT_REFUSED, .why = "a weaker box is asked for with --best-effort" },
-        { "enableWeakerNetworkIsolation", SRT_REFUSED, .why = "a weaker box is asked for with --best-effort" },
-        { "allowAppleEvents", SRT_REFUSED, .why = "it belongs to macOS" },
+        { "enableWeakerNestedSandbox", SRT_REFUSED, .why = "to accept a weaker box, use --best-effort" },
+        { "enableWeakerNetworkIsolation", SRT_REFUSED, .why = "to accept a weaker box, use --best-effort" },
+        { "allowAppleEvents", SRT_REFUSED, .why = "it exists only on macOS" },
         { "mandatoryDenySearchDepth", SRT_REFUSED,
           .why = "ringwall protects names at the top of each writable directory; add patterns such as **/.envrc to "
                  "filesystem.protect of a native policy for more" },
         { "allowPty", SRT_ALWAYS, .why = "a box has ptys of its own" },
         { "ripgrep", SRT_REFUSED, .why = "ringwall needs no search tool" },
-        { "seccomp", SRT_REFUSED, .why = "ringwall makes its own filter" },
+        { "seccomp", SRT_REFUSED, .why = "ringwall has its own filter" },
         { "bwrapPath", SRT_REFUSED, .why = "ringwall does not use bubblewrap" },
         { "socatPath", SRT_REFUSED, .why = "ringwall does not use socat" },
         { "javaProxyAgentPath", SRT_REFUSED, .why = "programs need no proxy settings" },
-        { "windows", SRT_REFUSED, .why = "it belongs to Windows" },
+        { "windows", SRT_REFUSED, .why = "it exists only on Windows" },
         { "git", SRT_REFUSED, .why = "set variables with --env" },
 };
 
@@ -99,7 +100,7 @@ static void report_unknown(struct srt_reader *r, const char *path, struct source
         const char *near = text_nearest(path, known, ARRAY_SIZE(rows));
         char hint[128];
         (void)snprintf(hint, sizeof hint, "did you mean '%s'?", near ? near : "");
-        message_error(r->settings->messages, place, near ? hint : "srt has no such setting either, or a newer one",
+        message_error(r->settings->messages, place, near ? hint : "srt has no such setting, or only a newer srt does",
                       "unknown setting '%.100s'", path);
         r->failed = true;
 }
@@ -113,20 +114,20 @@ static void report_shape(struct srt_reader *r, const struct srt_row *row, const 
         r->failed = true;
 }
 
-static int add(struct srt_reader *r, const struct srt_row *row, const struct node *n, const char *text)
+static int add_value(struct srt_reader *r, const struct srt_row *row, const struct node *n, const char *text)
 {
-        struct setting in = { .key = row->key, .base = r->base, .from = n->from };
+        struct setting setting = { .key = row->key, .base = r->base, .from = n->from, .optional = true };
         if (row->kind == SRT_READ_GRANTS) {
-                /* No suffix is read here: in srt's language /a:rw is a name. */
-                in.literal = true;
-                in.number = ACCESS_READ;
-                in.text = text;
+                /* srt has no suffixes: /a:rw is a path there. */
+                setting.literal = true;
+                setting.number = ACCESS_READ;
+                setting.text = text;
                 if (*text)
-                        return settings_append(r->settings, &in);
+                        return settings_append(r->settings, &setting);
                 message_error(r->settings->messages, n->from, "name a file or a directory", "the path is empty");
                 return 1;
         }
-        /* Signs belong to the native language; here they begin a name. */
+        /* srt has no signs: + and - begin a name there. */
         if (*text == '+' || *text == '-') {
                 if (keys[row->key].kind == VALUE_DOMAIN) {
                         report_shape(r, row, n, "a host name");
@@ -136,7 +137,7 @@ static int add(struct srt_reader *r, const struct srt_row *row, const struct nod
                 if (!text)
                         return -ENOMEM;
         }
-        return settings_add(r->settings, in, text);
+        return settings_add(r->settings, setting, text);
 }
 
 static int read_strings(struct srt_reader *r, const struct srt_row *row, const struct node *n)
@@ -146,8 +147,8 @@ static int read_strings(struct srt_reader *r, const struct srt_row *row, const s
                 return 0;
         }
         if (n->count == 0) {
-                struct setting none = { .key = row->key, .empty = true, .from = n->from };
-                return settings_append(r->settings, &none);
+                struct setting empty = { .key = row->key, .empty = true, .from = n->from };
+                return settings_append(r->settings, &empty);
         }
         for (size_t i = 0; i < n->count; i++) {
                 const struct node *item = n->items[i];
@@ -155,7 +156,7 @@ static int read_strings(struct srt_reader *r, const struct srt_row *row, const s
                         report_shape(r, row, item, "a string");
                         continue;
                 }
-                int e = add(r, row, item, item->text);
+                int e = add_value(r, row, item, item->text);
                 r->failed |= e > 0;
                 if (e < 0)
                         return e;
@@ -194,7 +195,7 @@ static int read_row(struct srt_reader *r, const struct srt_row *row, const struc
         case SRT_SOCKETS:
                 if (!read_bool(r, row, n))
                         return 0;
-                message_warning(m, n->from, "what listens in the box is reached from inside the box",
+                message_warning(m, n->from, "servers in the box can be reached only from inside the box",
                                 "ports are bound in the box's own network");
                 return settings_append(r->settings, &(struct setting){ .key = KEY_GRANT, .text = "net.listen",
                         .number = (uint64_t)key_word_index(permission_words, "net.listen"), .from = n->from });
@@ -235,7 +236,7 @@ static int read_object(struct srt_reader *r, const char *prefix, const struct no
         return 0;
 }
 
-/* srt's own defaults, which the settings' keys then refine. */
+/* srt's own defaults, which the keys of the file then change. */
 static int add_defaults(struct settings *s, struct source from)
 {
         int e = settings_append(s, &(struct setting){ .key = KEY_READ, .text = "broad", .number = 1, .from = from });
@@ -247,7 +248,8 @@ static int add_defaults(struct settings *s, struct source from)
 int settings_read_srt(struct settings *s, const char *name, const char *text, size_t length, const char *base)
 {
         struct node *root = NULL;
-        int e = messages_add_input(s->messages, name, text, length < CAP_FILE_BYTES ? length : CAP_FILE_BYTES);
+        int e = messages_add_input(s->messages, name, text,
+                                   length < POLICY_FILE_BYTES_MAX ? length : POLICY_FILE_BYTES_MAX);
         if (e)
                 return e;
         e = node_from_json(s->arena, name, text, length, s->messages, &root);
@@ -268,15 +270,15 @@ int settings_read_srt(struct settings *s, const char *name, const char *text, si
         return e ? e : r.failed;
 }
 
-/* One key of srt's that the native file does not have is enough; a text that is not JSON is not srt's. */
+/* A JSON object with at least one of srt's keys. All of them differ from those of the native file. */
 bool settings_is_srt(const char *text, size_t length)
 {
         CLEANUP_JSON json_t *root = NULL;
         size_t blank = 0;
         while (blank < length && strchr(" \t\r\n", text[blank]) && text[blank])
                 blank++;
-        if (blank == length || text[blank] != '{' || length > CAP_FILE_BYTES ||
-             json_parse_bounded(text, length, CAP_FILE_BYTES, CAP_DEPTH, &root, NULL, NULL, NULL) < 0)
+        if (blank == length || text[blank] != '{' || length > POLICY_FILE_BYTES_MAX ||
+             json_parse_bounded(text, length, POLICY_FILE_BYTES_MAX, POLICY_DEPTH_MAX, &root, NULL, NULL, NULL) < 0)
                 return false;
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
                 const char *dot = strchr(rows[i].path, '.');

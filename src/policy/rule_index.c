@@ -5,7 +5,7 @@
 
 struct anchored {
         const struct rule *rule;
-        size_t length; /* of the anchor, at the front of rule->path */
+        size_t length; /* of the anchor, at the start of rule->path */
 };
 
 struct rule_index {
@@ -29,7 +29,7 @@ static int compare_text(const char *a, size_t la, const char *b, size_t lb)
         return order ? order : (la > lb) - (la < lb);
 }
 
-static int compare(const void *a, const void *b)
+static int compare_anchors(const void *a, const void *b)
 {
         const struct anchored *x = a, *y = b;
         return compare_text(x->rule->path, x->length, y->rule->path, y->length);
@@ -43,11 +43,11 @@ struct rule_index *rule_index_new(struct arena *a, const struct rules *rules)
         index->count = rules->count;
         for (size_t i = 0; i < rules->count; i++)
                 index->list[i] = (struct anchored){ &rules->list[i], rule_anchor_length(&rules->list[i]) };
-        qsort(index->list, index->count, sizeof index->list[0], compare);
+        qsort(index->list, index->count, sizeof index->list[0], compare_anchors);
         return index;
 }
 
-/* The first entry whose anchor is not before this one. */
+/* The first entry whose anchor does not sort before this text. */
 static size_t lower_bound(const struct rule_index *index, const char *path, size_t length)
 {
         size_t low = 0, high = index->count;
@@ -62,8 +62,8 @@ static size_t lower_bound(const struct rule_index *index, const char *path, size
         return low;
 }
 
-/* The list keeps its room from look-up to look-up, so it grows to the largest answer and no further. */
-static bool add(struct arena *a, struct rule_candidates *ret, const struct rule *rule)
+/* The list keeps its memory between lookups, so it grows only to the largest result. */
+static bool add_candidate(struct arena *a, struct rule_candidates *ret, const struct rule *rule)
 {
         if (ret->rules.count == ret->room) {
                 size_t room = ret->room ? ret->room * 2 : 16;
@@ -89,7 +89,7 @@ bool rule_index_candidates(struct rule_index *index, struct arena *a, const char
                         const struct anchored *r = &index->list[i];
                         if (r->length != length || memcmp(r->rule->path, path, length) != 0)
                                 break;
-                        if (!add(a, ret, r->rule))
+                        if (!add_candidate(a, ret, r->rule))
                                 return false;
                 }
                 if (length == 0)

@@ -1,7 +1,7 @@
 /*
- * Finds the few rules that can speak of a path among thousands. A rule can match a path only if its anchor, the part
- * of it without pattern characters, is that path or a parent; the index is sorted by anchor, so a look-up costs a
- * search for each parent.
+ * Finds the few rules that can match a path among thousands. A rule can match only if its anchor, the leading names
+ * without pattern characters, is the path or a parent of it. The index is sorted by anchor, so that a lookup costs one
+ * binary search for each parent.
  */
 #ifndef RINGWALL_POLICY_RULE_INDEX_H
 #define RINGWALL_POLICY_RULE_INDEX_H
@@ -9,21 +9,21 @@
 #include "base/memory.h"
 #include "policy/plan.h"
 
-/* The length of the anchor at the front of the rule's path: without a slash at the end, 0 for the root. */
+/* The length of the anchor at the start of the rule's path, without a trailing slash; 0 for the root. */
 size_t rule_anchor_length(const struct rule *r);
 
 struct rule_index;
 
-/* Points into `rules`, which must stay as they are. NULL without memory. */
+/* Points into `rules`, which must not change. NULL if out of memory. */
 struct rule_index *rule_index_new(struct arena *a, const struct rules *rules);
 
-/* The rules that may match a path. Start with zeroes; the list is reused from call to call. */
+/* The rules that may match a path. Initialised to zero; the list is reused from call to call. */
 struct rule_candidates {
         struct rules rules;
-        size_t room;
+        size_t room; /* rules allocated */
 };
 
-/* False without memory. What rules_decide() says of these rules is what it would say of all. */
+/* rules_decide() answers for these rules as it would for all. False if out of memory. */
 bool rule_index_candidates(struct rule_index *index, struct arena *a, const char *path, struct rule_candidates *ret);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * JSON Schema; see schema.h. A schema checks shapes: words, bounds, unknown keys. What depends on the machine or on two
- * keys at once is the compiler's.
+ * JSON Schema; see schema.h. A schema checks words, bounds and unknown keys. Checks that depend on the machine or on
+ * two keys at once are left to the compiler.
  */
 #include "policy/schema.h"
 
@@ -10,12 +10,12 @@
 #include "policy/caps.h"
 #include "policy/keys.h"
 
-/* What a value looks like where a regular expression can say it. Quantities may be numbers too. */
-static const char *const shapes[] = {
+/* The regular expressions of values that have one. Quantities may be numbers too. */
+static const char *const expressions[] = {
         [VALUE_SIZE] = "^[0-9]+(\\.[0-9]{1,9})? *([KkMmGgTt]?[Ii]?[Bb]?|bytes)$",
         [VALUE_CPU] = "^[0-9]+(\\.[0-9]{1,9})? *(cores?|cpus?|%)?$",
         [VALUE_DURATION] = "^[0-9]+(\\.[0-9]{1,9})? *(d|h|m|s|min|seconds|minutes|hours)?$|^([0-9]+[dhms])+$",
-        [VALUE_ENV] = "^[A-Za-z_][A-Za-z0-9_]*(=[\\s\\S]*)?$",
+        [VALUE_ENV] = "^[A-Za-z_*][A-Za-z0-9_*]*$|^[A-Za-z_][A-Za-z0-9_]*=[\\s\\S]*$",
         [VALUE_DOMAIN] = "^[+-]?[^\\s/@?#]+$",
         [VALUE_COMMAND] = "^[^\\s/]+$",
         [VALUE_MAP] = NULL,
@@ -55,11 +55,11 @@ static json_t *schema_of_value(const struct key *key)
         case VALUE_DURATION:
                 return json_pack("{s:[o, {s:s, s:s}]}", "anyOf",
                                  bounded_number(key, key->kind == VALUE_CPU ? "number" : "integer"), "type", "string",
-                                 "pattern", shapes[key->kind]);
+                                 "pattern", expressions[key->kind]);
         case VALUE_ENV:
         case VALUE_DOMAIN:
         case VALUE_COMMAND:
-                return json_pack("{s:s, s:s}", "type", "string", "pattern", shapes[key->kind]);
+                return json_pack("{s:s, s:s}", "type", "string", "pattern", expressions[key->kind]);
         case VALUE_PATH:
         case VALUE_GRANT:
         case VALUE_PATTERN:
@@ -76,7 +76,7 @@ static json_t *schema_of_key(const struct key *key)
 {
         json_t *value = schema_of_value(key);
         if (key->list) {
-                /* An empty list may be left blank. */
+                /* A list without a value (null) is empty. */
                 json_t *list = json_pack("{s:[s, s], s:o}", "type", "array", "null", "items", value);
                 value = key->one_or_list ? json_pack("{s:[o, {s:s}]}", "anyOf", list, "type", "string") : list;
         }
@@ -99,31 +99,31 @@ static json_t *schema_at(const char *path)
         return map;
 }
 
-/* Recursion follows the table, whose depth is fixed. */
+/* The recursion follows the table, whose depth is fixed. */
 static json_t *schema_of_map(const char *path)
 {
         json_t *map = json_pack("{s:[s, s]}", "type", "object", "null"), *properties = json_object();
         size_t position = 0, length = 0;
         const char *name = NULL;
-        bool any_name = false;
+        bool has_star = false;
         while (key_next_child(path, &position, &name, &length)) {
                 char child[160];
                 (void)snprintf(child, sizeof child, "%s%s%.*s", path, *path ? "." : "", (int)length, name);
-                any_name = *name == '*';
-                if (any_name)
+                has_star = *name == '*';
+                if (has_star)
                         json_object_set_new(map, "additionalProperties", schema_at(child));
                 else
                         json_object_set_new(properties, strrchr(child, '.') ? strrchr(child, '.') + 1 : child,
                                             schema_at(child));
         }
         json_object_set_new(map, "properties", properties);
-        if (!any_name)
+        if (!has_star)
                 json_object_set_new(map, "additionalProperties", json_false());
         if (strcmp(path, keys[KEY_SERVER].path) == 0)
                 json_object_set_new(map, "required", json_pack("[s]", "sandbox"));
-        if (any_name && text_starts(keys[KEY_SECRET].path, path)) {
+        if (has_star && text_starts(keys[KEY_SECRET].path, path)) {
                 json_object_set_new(map, "propertyNames", json_pack("{s:s}", "pattern", "^[a-z0-9-]+$"));
-                json_object_set_new(map, "maxProperties", json_integer(CAP_SECRETS));
+                json_object_set_new(map, "maxProperties", json_integer(POLICY_SECRETS_MAX));
         }
         return map;
 }

@@ -4,7 +4,7 @@
 
 #include <jansson.h>
 
-/* A new object (draft 2020-12); NULL without memory. */
+/* A new object (draft 2020-12); NULL if out of memory. */
 json_t *schema_of_policy(void);
 
 #endif

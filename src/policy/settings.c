@@ -13,8 +13,8 @@ void settings_init(struct settings *s, struct arena *a, struct messages *m, doma
 
 int settings_append(struct settings *s, const struct setting *in)
 {
-        if (s->count >= CAP_SETTINGS) {
-                message_error(s->messages, in->from, NULL, "the policy has more than %d values", CAP_SETTINGS);
+        if (s->count >= POLICY_SETTINGS_MAX) {
+                message_error(s->messages, in->from, NULL, "the policy has more than %d values", POLICY_SETTINGS_MAX);
                 return 1;
         }
         struct setting *slot = arena_array_add(s->arena, &s->list, &s->count, sizeof *slot);
@@ -51,10 +51,10 @@ int settings_add(struct settings *s, struct setting in, const char *text)
         if (key->managed && (*text == '+' || *text == '-')) {
                 in.sign = *text == '+' ? SIGN_PLUS : SIGN_MINUS;
                 text++;
-                /* It may be the name of a set or a group, which the compiler knows; a pattern is checked there too. */
+                /* The compiler checks the name: it may be a set, a group or a pattern. */
                 in.text = text;
                 if (!*text)
-                        message_error(s->messages, in.from, "write +name or -name", "a sign alone names nothing");
+                        message_error(s->messages, in.from, "write +name or -name", "a sign alone is not a name");
                 return !*text ? 1 : settings_append(s, &in);
         }
         struct value v;
@@ -65,15 +65,16 @@ int settings_add(struct settings *s, struct setting in, const char *text)
         }
         in.text = text[v.length] ? arena_copy(s->arena, text, v.length) : text;
         in.number = v.number;
+        in.optional |= v.optional;
         in.domain = v.domain;
         return in.text ? settings_append(s, &in) : -ENOMEM;
 }
 
-/* What a command line may bring that a file, checked as a whole, cannot. */
+/* The checks that a file gets as a whole, for a value from the command line. */
 static int check_flag_text(struct settings *s, struct source from, const char *text)
 {
         size_t length = strlen(text);
-        if (length <= CAP_TEXT && text_utf8_valid(text, length) == length)
+        if (length <= POLICY_TEXT_MAX && text_utf8_valid(text, length) == length)
                 return 0;
         message_error(s->messages, from, "a value is UTF-8 text of at most 4096 bytes", "the value cannot be used");
         return 1;
@@ -101,6 +102,8 @@ int settings_add_grant(struct settings *s, enum access access, const char *path,
                 message_error(s->messages, in.from, "name a file or a directory", "the path is empty");
                 return 1;
         }
-        in.text = arena_string(s->arena, path);
+        size_t length = strlen(path);
+        in.optional = length > 1 && path[length - 1] == '?';
+        in.text = arena_copy(s->arena, path, length - in.optional);
         return in.text ? settings_append(s, &in) : -ENOMEM;
 }

@@ -1,6 +1,6 @@
 /*
- * Quantities; see units.h. Numbers are read as decimal fractions with integer arithmetic: a whole part and up to nine
- * digits behind the point, so that 1.1GiB means the same on every machine and an overflow is seen.
+ * Quantities; see units.h. Numbers are decimal fractions in integer arithmetic: a whole part and up to nine digits
+ * after the point, so that 1.1GiB means the same on every machine and an overflow is detected.
  */
 #include "policy/units.h"
 
@@ -11,13 +11,13 @@
 
 enum { BILLION = 1000000000 };
 
-/* A number in billionths, which leaves 64 - 30 bits for its whole part; products use 128 bits. */
+/* The number whole + billionths / 10^9. */
 struct fraction {
         unsigned long long whole;
         unsigned long long billionths;
 };
 
-/* Reads digits[.digits] from *text and moves it behind them. */
+/* Reads digits[.digits] from *text and moves it past them. */
 static bool read_fraction(const char **text, struct fraction *ret)
 {
         const char *p = *text;
@@ -39,7 +39,7 @@ static bool read_fraction(const char **text, struct fraction *ret)
         return true;
 }
 
-/* number × factor, rounded down; false when it does not fit. */
+/* f × factor, rounded down; false when it does not fit. */
 static bool scale(struct fraction f, uint64_t factor, uint64_t *ret)
 {
         uint64_t whole = 0, part = 0;
@@ -57,7 +57,7 @@ struct unit {
 #define KIB 1024ULL
 #define KB 1000ULL
 
-/* Printing takes the first row that divides, so the larger units come first. */
+/* units_print_size() takes the first unit that divides the number, so larger units come first. */
 static const struct unit size_units[] = {
         { "TiB", KIB * KIB * KIB * KIB }, { "TB", KB * KB * KB * KB }, { "GiB", KIB * KIB * KIB },
         { "GB", KB * KB * KB },           { "MiB", KIB * KIB },        { "MB", KB * KB },

@@ -1,4 +1,4 @@
-/* Quantities as people write them. Each parser takes the whole text or refuses it. */
+/* Quantities as people write them. Each parser takes the whole text, or returns false. */
 #ifndef RINGWALL_POLICY_UNITS_H
 #define RINGWALL_POLICY_UNITS_H
 
@@ -16,7 +16,7 @@ bool units_parse_cpu(const char *text, uint64_t *ret_millicores);
 /* Seconds: 90, 90s, 10m, 1h30m, 2d. */
 bool units_parse_duration(const char *text, uint64_t *ret_seconds);
 
-/* The same quantities for a person; what they print parses back to the same number. */
+/* Print a quantity so that its parser returns the same number. */
 void units_print_size(uint64_t bytes, struct text *out);
 void units_print_cpu(uint64_t millicores, struct text *out);
 void units_print_duration(uint64_t seconds, struct text *out);

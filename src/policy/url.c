@@ -1,16 +1,16 @@
 /*
  * URL filter; see url.h.
  *
- * What it is for: an agent is told by a page, or by whoever wrote to it, to fetch something. What that must never reach
- * is this machine, its network, and the service that hands a cloud's credentials to whoever asks.
+ * What it is for: a web page, or any text that an agent reads, may tell the agent to fetch a URL. Such a fetch must
+ * never reach this machine, its network, or the metadata service that gives out a cloud's credentials.
  *
- * How it works: what two readers of a URL could understand in two ways is refused and not repaired, because the one
- * that checks and the one that dials must agree: user names, backslashes, white space, control characters, percent
- * signs in the host, addresses in other than their usual spelling. What is left has one canonical form. Names that mean
- * this machine or this network by definition are refused by the table below. All others are judged by their addresses,
- * where they are looked up and dialled: by egress, for every connection (src/egress/resolve.c).
+ * How it works: a URL that two parsers could read differently is refused, not repaired, because the parser that checks
+ * and the one that dials must agree: user names, backslashes, white space, control characters, percent signs in the
+ * host, addresses in an unusual spelling. Every other URL has one canonical form. Names that by definition mean this
+ * machine or its network are refused by the table below. Egress checks the addresses of all other names when it
+ * resolves and dials them, for every connection (src/egress/resolve.c).
  *
- * What an attacker controls: the URL, and where a redirect leads. All is bounded.
+ * What an attacker controls: the URL, and the location of a redirect. The length of both is bounded.
  */
 #include "policy/url.h"
 
@@ -20,19 +20,17 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char stage[] = "url";
-
-/* It is no URL, or none that everybody reads in the same way. */
-#define invalid(e, ...) error_set((e), EINVAL, stage, __VA_ARGS__)
+/* The text is not a URL, or is ambiguous. */
+#define invalid(e, ...) error_set((e), EINVAL, __VA_ARGS__)
 
 /* --- names that are refused without looking them up --- */
 
 #define METADATA "is the metadata service of a cloud, which hands out credentials"
 
 static const struct {
-        const char *name; /* and all names below it */
+        const char *name; /* stands for itself and all names below it */
         const char *what;
-} names[] = {
+} refused_names[] = {
         { "metadata.google.internal", METADATA },
         { "metadata.goog", METADATA },
         { "metadata.azure.internal", METADATA },
@@ -42,16 +40,16 @@ static const struct {
         { "instance-data.ec2.internal", METADATA },
         { "localhost", "means this machine" },
         { "localdomain", "means this machine or its network" },
-        { "local", "means a machine on the same cable (mDNS)" },
-        /* Reserved in 2024 for networks of one's own: no public server can have such a name, and clouds call their
-           inner services so. */
+        { "local", "means a machine on the same link (mDNS)" },
+        /* Reserved in 2024 for private networks: no public server can have such a name, and clouds use it for their
+           internal services. */
         { "internal", "is a name for private networks" },
         { "home.arpa", "is a name for private networks" },
         { "svc", "is a service inside a cluster" },
-        { "onion", "is no name of the internet's" },
+        { "onion", "is not a name of the public DNS" },
 };
 
-/* The metadata services' short names; all other single labels are refused too. */
+/* Short names of metadata services, for a better message: any other single label is refused too. */
 static const char *const short_metadata[] = { "metadata", "instance-data", "rancher-metadata" };
 
 static bool is_or_is_below(const char *host, const char *name)
@@ -60,11 +58,11 @@ static bool is_or_is_below(const char *host, const char *name)
         return h >= n && strcmp(host + h - n, name) == 0 && (h == n || host[h - n - 1] == '.');
 }
 
-static const char *refused_name(const char *host)
+static const char *find_refused_name(const char *host)
 {
-        for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-                if (is_or_is_below(host, names[i].name))
-                        return names[i].what;
+        for (size_t i = 0; i < ARRAY_SIZE(refused_names); i++)
+                if (is_or_is_below(host, refused_names[i].name))
+                        return refused_names[i].what;
         for (size_t i = 0; i < ARRAY_SIZE(short_metadata); i++)
                 if (strcmp(host, short_metadata[i]) == 0)
                         return METADATA;
@@ -78,21 +76,23 @@ static int refuse_range(const char *host, const union address *a, const struct a
         char text[ADDRESS_TEXT_SIZE];
         address_print(a, text);
         if (strcmp(host, text) == 0)
-                return error_set(e, EACCES, stage, "%s may not be fetched from: it is in %s, %s. Only public addresses may",
+                return error_set(e, EACCES, "%s may not be fetched from: it is in %s, %s. Only public addresses are "
+                                            "allowed",
                                  host, range->text, range->what);
-        return error_set(e, EACCES, stage,
-                         "%s may not be fetched from: its address %s is in %s, %s. Only names may of which every address is "
-                         "public", host, text, range->text, range->what);
+        return error_set(e, EACCES,
+                         "%s may not be fetched from: its address %s is in %s, %s. Only names whose "
+                         "addresses are all public are allowed",
+                         host, text, range->text, range->what);
 }
 
 static int check_address(const char *host, const union address *a, struct error *e)
 {
-        const struct address_range *range = address_refused(a);
+        const struct address_range *range = address_find_refused_range(a);
         return range ? refuse_range(host, a, range, e) : 0;
 }
 
-/* Whether a reader could take it for an IPv4 address: its last label is a number, hexadecimal ones included. What is
-   not ASCII becomes a name first, and no name looks like that. */
+/* Could a parser take this for an IPv4 address? True if the last label is a decimal or hexadecimal number. A host with
+   other than ASCII characters is converted to a name first, and no name looks like that. */
 static bool ends_in_number(const char *host)
 {
         const char *dot = strrchr(host, '.'), *last = dot ? dot + 1 : host;
@@ -104,15 +104,15 @@ static bool ends_in_number(const char *host)
         return *last && last[strspn(last, "0123456789")] == '\0';
 }
 
-/* 127.1, 0x7f.0.0.1, 0177.0.0.1, 2130706433: refused either way, but by its range if it has one. */
+/* 127.1, 0x7f.0.0.1, 0177.0.0.1, 2130706433: always refused, by the range of the address if that is refused too. */
 static int refuse_odd_ipv4(const char *host, struct error *e)
 {
         union address a = { .v4.sin_family = AF_INET };
         char text[ADDRESS_TEXT_SIZE];
         if (inet_aton(host, &a.v4.sin_addr) == 0)
-                return invalid(e, "the host of the URL, %.60s, ends in a number like an address, but is none", host);
-        if (address_refused(&a))
-                return refuse_range(host, &a, address_refused(&a), e);
+                return invalid(e, "the host of the URL, %.60s, ends in a number like an address, but is not one", host);
+        if (address_find_refused_range(&a))
+                return refuse_range(host, &a, address_find_refused_range(&a), e);
         address_print(&a, text);
         return invalid(e, "the host of the URL, %.60s, is an odd spelling of an address; write %s", host, text);
 }
@@ -130,11 +130,11 @@ static int take_ipv4(const char *host, struct url *u, struct error *e)
 static int take_ipv6(const char *host, struct url *u, struct error *e)
 {
         if (strchr(host, '%'))
-                return invalid(e, "the host of the URL is an IPv6 address with a zone, which only means something on this "
-                                  "machine");
+                return invalid(e, "the host of the URL is an IPv6 address with a zone, which only means something on "
+                                  "this machine");
         u->address.v6.sin6_family = AF_INET6;
         if (inet_pton(AF_INET6, host, &u->address.v6.sin6_addr) != 1)
-                return invalid(e, "the host of the URL is in brackets, but is no IPv6 address");
+                return invalid(e, "the host of the URL is in brackets, but is not an IPv6 address");
         u->is_address = true;
         address_print(&u->address, u->host);
         return check_address(u->host, &u->address, e);
@@ -144,9 +144,9 @@ static int take_ipv6(const char *host, struct url *u, struct error *e)
 
 static int check_characters(const char *text, struct error *e)
 {
-        size_t length = strnlen(text, URL_MOST + 1);
-        if (length > URL_MOST)
-                return invalid(e, "the URL is longer than %d bytes", URL_MOST);
+        size_t length = strnlen(text, URL_MAX + 1);
+        if (length > URL_MAX)
+                return invalid(e, "the URL is longer than %d bytes", URL_MAX);
         if (text_utf8_valid(text, length) != length)
                 return invalid(e, "the URL is not UTF-8 at byte %zu", text_utf8_valid(text, length) + 1);
         for (size_t i = 0; i < length; i++) {
@@ -158,7 +158,8 @@ static int check_characters(const char *text, struct error *e)
                 if (c == '\\')
                         return invalid(e, "the URL has a backslash at byte %zu; write / or %%5C", i + 1);
                 if (c == '%' && !(isxdigit((unsigned char)text[i + 1]) && isxdigit((unsigned char)text[i + 2])))
-                        return invalid(e, "the URL has a %% at byte %zu without two hexadecimal digits; write %%25", i + 1);
+                        return invalid(e, "the URL has a %% at byte %zu without two hexadecimal digits; write %%25",
+                                       i + 1);
         }
         return 0;
 }
@@ -196,11 +197,11 @@ static int take_name(const char *host, domain_to_ascii *to_ascii, struct url *u,
         const char *wrong = domain_canonical(host, to_ascii, u->host);
         if (wrong)
                 return invalid(e, "the host of the URL is not a name: %s", wrong);
-        wrong = refused_name(u->host);
-        return wrong ? error_set(e, EACCES, stage, "%s may not be fetched from: it %s", u->host, wrong) : 0;
+        wrong = find_refused_name(u->host);
+        return wrong ? error_set(e, EACCES, "%s may not be fetched from: it %s", u->host, wrong) : 0;
 }
 
-/* A host that is no address in brackets. */
+/* A host without brackets: a name or an IPv4 address. */
 static int take_host(char *host, domain_to_ascii *to_ascii, struct url *u, struct error *e)
 {
         size_t length = strlen(host);
@@ -218,7 +219,7 @@ static int take_host(char *host, domain_to_ascii *to_ascii, struct url *u, struc
 
 static int take_authority(const char **at, domain_to_ascii *to_ascii, struct url *u, struct error *e)
 {
-        char authority[CAP_TEXT];
+        char authority[POLICY_TEXT_MAX];
         size_t length = strcspn(*at, "/?#");
         if (length >= sizeof authority)
                 return invalid(e, "the host of the URL is too long");
@@ -239,19 +240,19 @@ static int take_authority(const char **at, domain_to_ascii *to_ascii, struct url
         if (*authority != '[')
                 return take_host(authority, to_ascii, u, e);
         if (strcmp(end, "]") != 0)
-                return invalid(e, "the URL has brackets that do not close, or something behind them");
+                return invalid(e, "the URL has brackets that do not close, or something after them");
         *end = '\0';
         return take_ipv6(authority + 1, u, e);
 }
 
-/* Adds what RFC 3986 allows there as it is, and all else as percent signs. False when it does not fit. */
-static bool add_encoded(char *target, size_t *used, const char *text, size_t length, const char *also)
+/* Adds text, percent-encoding characters that RFC 3986 does not allow there. False when it does not fit. */
+static bool add_encoded(char *target, size_t *used, const char *text, size_t length, const char *also_plain)
 {
         static const char digits[] = "0123456789ABCDEF";
         for (size_t i = 0; i < length; i++) {
                 unsigned char c = (unsigned char)text[i];
-                bool plain = c < 0x80 && (isalnum(c) || strchr("-._~!$&'()*+,;=:@%/", c) || strchr(also, c));
-                if (*used + (plain ? 1 : 3) > URL_MOST)
+                bool plain = c < 0x80 && (isalnum(c) || strchr("-._~!$&'()*+,;=:@%/", c) || strchr(also_plain, c));
+                if (*used + (plain ? 1 : 3) > URL_MAX)
                         return false;
                 if (!plain) {
                         target[(*used)++] = '%';
@@ -264,7 +265,7 @@ static bool add_encoded(char *target, size_t *used, const char *text, size_t len
         return true;
 }
 
-/* Takes "." and ".." out of a path that begins with a slash (RFC 3986, 5.2.4); returns its new length. */
+/* Removes "." and ".." from a path that begins with a slash (RFC 3986, 5.2.4); returns the new length. */
 static size_t remove_dots(char *path, size_t length)
 {
         size_t to = 0;
@@ -280,7 +281,7 @@ static size_t remove_dots(char *path, size_t length)
                         memmove(path + to, path + at, n);
                         to += n;
                 } else if (next == length) {
-                        path[to++] = '/'; /* at the end it leaves its slash */
+                        path[to++] = '/'; /* a "." or ".." at the end leaves a slash */
                 }
         }
         return to;
@@ -294,7 +295,7 @@ static int take_target(const char *at, struct url *u, struct error *e)
         if (fits)
                 u->path_length = used = remove_dots(u->target, used);
         if (!fits || !add_encoded(u->target, &used, at + path, query, "?"))
-                return invalid(e, "the URL is longer than %d bytes when it is encoded", URL_MOST);
+                return invalid(e, "the URL is longer than %d bytes when it is encoded", URL_MAX);
         return 0;
 }
 
@@ -330,7 +331,7 @@ void url_print(const struct url *u, struct text *out)
 
 /* --- redirects --- */
 
-/* "name:" in front, so that it is relative to nothing (RFC 3986, 4.1). */
+/* Does the location begin with "scheme:", so that it is not relative (RFC 3986, 4.1)? */
 static bool has_scheme(const char *location)
 {
         size_t n = 0;
@@ -339,7 +340,7 @@ static bool has_scheme(const char *location)
         return isalpha((unsigned char)*location) && location[n] == ':';
 }
 
-/* What the location means where it was found (RFC 3986, 5.2.2); its dots are taken out when it is parsed. */
+/* Resolves the location relative to `from` (RFC 3986, 5.2.2); url_parse() removes its dots later. */
 static void resolve_location(const struct url *from, const char *location, struct text *out)
 {
         if (has_scheme(location)) {
@@ -366,22 +367,22 @@ static void resolve_location(const struct url *from, const char *location, struc
 int url_redirect(const struct url *from, const char *location, domain_to_ascii *to_ascii, struct url *ret,
                  struct error *e)
 {
-        char prefix[CAP_DOMAIN + 64];
+        char prefix[DOMAIN_MAX + 64];
         struct url to = { 0 };
-        CLEANUP_TEXT struct text whole = { 0 };
-        if (from->redirects >= URL_REDIRECTS_MOST)
-                return error_set(e, ELOOP, stage, "%s redirects once more after %d redirects; they may go round in a circle",
-                                 from->host, URL_REDIRECTS_MOST);
-        int r = check_characters(location, e); /* first of all, so that it is bounded */
+        CLEANUP_TEXT struct text target = { 0 };
+        if (from->redirects >= URL_REDIRECTS_MAX)
+                return error_set(e, ELOOP, "%s redirects once more after %d redirects; it may be a redirect loop",
+                                 from->host, URL_REDIRECTS_MAX);
+        int r = check_characters(location, e); /* first, because this bounds its length */
         if (r == 0) {
-                resolve_location(from, location, &whole);
-                r = whole.failed ? error_set(e, ENOMEM, stage, "no memory") : url_parse(whole.data, to_ascii, &to, e);
+                resolve_location(from, location, &target);
+                r = target.failed ? error_set(e, ENOMEM, "out of memory") : url_parse(target.data, to_ascii, &to, e);
         }
         if (r == 0 && from->secure && !to.secure)
-                r = error_set(e, EACCES, stage, "it leads from https to http, to %s", to.host);
+                r = error_set(e, EACCES, "it leads from https to http, to %s", to.host);
         if (r == 0) {
                 to.redirects = from->redirects + 1;
-                *ret = to; /* which may be `from` */
+                *ret = to; /* `ret` may be `from` */
                 return 0;
         }
         (void)snprintf(prefix, sizeof prefix, "a redirect of %s is not followed", from->host);

@@ -1,8 +1,8 @@
 /*
- * URL filter: what a fetch for an agent may be of. A URL is parsed strictly, and what is asked for is what was parsed;
- * each redirect comes through here again. What its name leads to is egress's to check. Theory of operation: url.c.
+ * URL filter: decides which URLs may be fetched for an agent. A URL is parsed strictly, and the request is made from
+ * the parsed form; each redirect is filtered again. Egress checks the host's addresses. Theory of operation: url.c.
  *
- * It is no boundary: a box reaches only what its network wall lets it reach.
+ * The filter is not a boundary: the network wall decides what a box can reach.
  */
 #ifndef RINGWALL_POLICY_URL_H
 #define RINGWALL_POLICY_URL_H
@@ -18,35 +18,35 @@
 #include "policy/domain.h"
 
 enum {
-        URL_MOST = 8192,         /* bytes of a URL, and of what a request asks for */
-        URL_REDIRECTS_MOST = 10,
+        URL_MAX = 8192,         /* bytes of a URL, and of a request's target */
+        URL_REDIRECTS_MAX = 10,
 };
 
 struct url {
         bool secure;               /* https */
-        char host[CAP_DOMAIN + 1]; /* canonical: a name, or an address without brackets */
+        char host[DOMAIN_MAX + 1]; /* canonical: a name, or an address without brackets */
         uint16_t port;
-        bool is_address;           /* the host; it is in `address` */
+        bool is_address;           /* the host is an address, which is in `address` */
         union address address;
-        char target[URL_MOST + 1]; /* what to ask for: path and query, in ASCII, as a request has it */
-        size_t path_length;        /* of target; "?" and the query are behind it */
-        unsigned redirects;        /* that led here */
+        char target[URL_MAX + 1]; /* of the request: path and query, in ASCII */
+        size_t path_length;        /* of target, without "?" and the query */
+        unsigned redirects;        /* that were followed to get here */
 };
 
 /*
- * Returns 0; -EINVAL when it is no URL that we understand; -EACCES when its host may not be reached, whatever it
+ * Returns 0; -EINVAL for a malformed or ambiguous URL; -EACCES when its host may not be fetched from, whatever it
  * resolves to. to_ascii as for domain_parse().
  */
 int url_parse(const char *text, domain_to_ascii *to_ascii, struct url *ret, struct error *e);
 
 /*
- * Where a redirect leads: `location` as the server sent it, relative to `from`. As url_parse(), and -ELOOP after
- * URL_REDIRECTS_MOST of them, -EACCES from https to http.
+ * Resolves a redirect: `location` as the server sent it, relative to `from`. Returns the same as url_parse(), and
+ * -ELOOP after URL_REDIRECTS_MAX redirects, -EACCES for one from https to http. `ret` may be `from`.
  */
 int url_redirect(const struct url *from, const char *location, domain_to_ascii *to_ascii, struct url *ret,
                  struct error *e);
 
-/* The same URL as text: parsed again, it is equal. */
+/* Prints the URL; parsing the text gives an equal URL. */
 void url_print(const struct url *u, struct text *out);
 
 #endif

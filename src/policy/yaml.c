@@ -1,13 +1,13 @@
 /*
  * YAML text to nodes, on libyaml's event interface.
  *
- * How: events arrive one at a time; a stack of open maps and lists says where the next value goes. Aliases share the
- * anchored subtree instead of copying it, and its weight is counted again at every use, so an alias bomb reaches
- * CAP_NODES after a few lines. Scalars stay text: `off` is the word off, `no` is the word no; what a value means is
- * decided by the key it belongs to.
+ * How it works: events arrive one at a time; a stack of open maps and lists says where the next value belongs. Aliases
+ * share the anchored subtree instead of copying it, and its weight is counted again at every use, so an alias bomb
+ * reaches POLICY_NODES_MAX after a few lines. Scalars stay text: `off` is the word off, `no` is the word no; the key
+ * that a value belongs to decides what it means.
  *
- * An attacker controls the whole text. libyaml parses flow collections by recursion of its own state stack on the
- * heap; CAP_DEPTH and CAP_FILE_BYTES bound it.
+ * An attacker controls the whole text. libyaml keeps nested flow collections on a stack of its own on the heap, which
+ * POLICY_DEPTH_MAX and POLICY_FILE_BYTES_MAX bound.
  */
 #include <errno.h>
 #include <stdint.h>
@@ -28,9 +28,9 @@ struct loader {
         struct arena *arena;
         const char *name;
         struct messages *m;
-        struct node *open[CAP_DEPTH];
-        const char *key[CAP_DEPTH]; /* in an open map: the key whose value is awaited */
-        struct source key_place[CAP_DEPTH];
+        struct node *open[POLICY_DEPTH_MAX];
+        const char *key[POLICY_DEPTH_MAX]; /* in an open map: the key whose value comes next */
+        struct source key_place[POLICY_DEPTH_MAX];
         size_t depth;
         struct anchor *anchors;
         size_t anchor_count;
@@ -38,7 +38,7 @@ struct loader {
         size_t weight;
 };
 
-enum { STOP = 1 };
+enum { STOP = 1 }; /* a message was added; parsing stops */
 
 static struct source place(const struct loader *l, yaml_mark_t mark)
 {
@@ -54,8 +54,8 @@ static int attach_key(struct loader *l, struct node *scalar)
                               scalar->kind == NODE_MAP ? "a map" : "a list");
                 return STOP;
         }
-        if (map->count == CAP_KEYS) {
-                message_error(l->m, scalar->from, NULL, "the map has more than %d keys", CAP_KEYS);
+        if (map->count == POLICY_KEYS_MAX) {
+                message_error(l->m, scalar->from, NULL, "the map has more than %d keys", POLICY_KEYS_MAX);
                 return STOP;
         }
         for (size_t i = 0; i < map->count; i++)
@@ -70,13 +70,13 @@ static int attach_key(struct loader *l, struct node *scalar)
         return 0;
 }
 
-/* Puts a value where the stack says it goes. */
+/* Adds a value to the innermost open map or list, or makes it the root. */
 static int attach(struct loader *l, struct node *n)
 {
         l->weight += n->weight;
-        if (l->weight > CAP_NODES) {
+        if (l->weight > POLICY_NODES_MAX) {
                 message_error(l->m, n->from, "aliases count as often as they are used",
-                              "the file has more than %d values", CAP_NODES);
+                              "the file has more than %d values", POLICY_NODES_MAX);
                 return STOP;
         }
         if (l->depth == 0) {
@@ -107,8 +107,8 @@ static int remember_anchor(struct loader *l, const yaml_char_t *name, struct nod
 {
         if (!name)
                 return 0;
-        if (l->anchor_count == CAP_ANCHORS) {
-                message_error(l->m, n->from, NULL, "the file has more than %d anchors", CAP_ANCHORS);
+        if (l->anchor_count == POLICY_ANCHORS_MAX) {
+                message_error(l->m, n->from, NULL, "the file has more than %d anchors", POLICY_ANCHORS_MAX);
                 return STOP;
         }
         struct anchor *slot = arena_array_add(l->arena, &l->anchors, &l->anchor_count, sizeof *slot);
@@ -138,10 +138,11 @@ static int on_scalar(struct loader *l, const yaml_event_t *event)
         const char *value = (const char *)event->data.scalar.value;
         size_t length = event->data.scalar.length;
         bool plain = event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
+        /* A plain ~, which is null in YAML, stays text: it is the home directory. */
         n->scalar = !plain ? SCALAR_QUOTED : length == 0 || strcmp(value, "null") == 0 ? SCALAR_NULL : SCALAR_PLAIN;
-        if (length > CAP_TEXT || memchr(value, '\0', length)) {
+        if (length > POLICY_TEXT_MAX || memchr(value, '\0', length)) {
                 message_error(l->m, n->from, "a value may have at most 4096 bytes and no NUL",
-                              length > CAP_TEXT ? "the value is too long" : "the value contains a NUL");
+                              length > POLICY_TEXT_MAX ? "the value is too long" : "the value contains a NUL");
                 return STOP;
         }
         n->text = arena_copy(l->arena, value, length);
@@ -151,7 +152,7 @@ static int on_scalar(struct loader *l, const yaml_event_t *event)
         return r ? r : attach(l, n);
 }
 
-static int on_open(struct loader *l, enum node_kind kind, const yaml_event_t *event)
+static int on_start(struct loader *l, enum node_kind kind, const yaml_event_t *event)
 {
         const yaml_char_t *tag = kind == NODE_MAP ? event->data.mapping_start.tag : event->data.sequence_start.tag;
         const yaml_char_t *anchor =
@@ -162,8 +163,8 @@ static int on_open(struct loader *l, enum node_kind kind, const yaml_event_t *ev
         struct node *n = node_new(l, kind, event->start_mark);
         if (!n)
                 return -ENOMEM;
-        if (l->depth == CAP_DEPTH) {
-                message_error(l->m, n->from, NULL, "maps and lists are nested more than %d deep", CAP_DEPTH);
+        if (l->depth == POLICY_DEPTH_MAX) {
+                message_error(l->m, n->from, NULL, "maps and lists are nested more than %d deep", POLICY_DEPTH_MAX);
                 return STOP;
         }
         r = remember_anchor(l, anchor, n, false);
@@ -175,13 +176,13 @@ static int on_open(struct loader *l, enum node_kind kind, const yaml_event_t *ev
         return 0;
 }
 
-static int on_close(struct loader *l)
+static int on_end(struct loader *l)
 {
         struct node *n = l->open[--l->depth];
         for (size_t i = 0; i < l->anchor_count; i++)
                 if (l->anchors[i].node == n)
                         l->anchors[i].complete = true;
-        /* The members' weight was counted as they came; the collection itself is what is new. */
+        /* The members were counted when they were attached, so that attach() now adds only the collection itself. */
         l->weight -= n->weight - 1;
         return attach(l, n);
 }
@@ -209,12 +210,12 @@ static int on_event(struct loader *l, const yaml_event_t *event)
         case YAML_SCALAR_EVENT:
                 return on_scalar(l, event);
         case YAML_SEQUENCE_START_EVENT:
-                return on_open(l, NODE_LIST, event);
+                return on_start(l, NODE_LIST, event);
         case YAML_MAPPING_START_EVENT:
-                return on_open(l, NODE_MAP, event);
+                return on_start(l, NODE_MAP, event);
         case YAML_SEQUENCE_END_EVENT:
         case YAML_MAPPING_END_EVENT:
-                return on_close(l);
+                return on_end(l);
         case YAML_ALIAS_EVENT:
                 return on_alias(l, event);
         case YAML_DOCUMENT_START_EVENT:
@@ -232,17 +233,18 @@ static int on_event(struct loader *l, const yaml_event_t *event)
         return 0;
 }
 
-/* A tab used for indentation is the commonest mistake and libyaml's sentence about it is the least helpful. */
+/* A tab used for indentation is the most common mistake, and libyaml's message about it does not help. */
 static void report_syntax(struct loader *l, const yaml_parser_t *parser, const char *text, size_t length)
 {
         struct source from = place(l, parser->problem_mark);
-        /* The reader, which sees characters that YAML has no use for, knows an offset and no mark. */
+        /* libyaml's reader, which refuses characters that YAML does not allow, reports an offset and no mark. */
         if (parser->error == YAML_READER_ERROR)
                 from = node_place(l->name, text, parser->problem_offset < length ? parser->problem_offset : length);
         const char *problem = parser->problem ? parser->problem : "the text cannot be read";
         if (strstr(problem, "cannot start any token"))
-                message_error(l->m, from, "tabs cannot indent YAML, and a value that starts with @, ` or % needs quotes",
-                              "%s", problem);
+                message_error(l->m, from,
+                              "tabs cannot indent YAML, and a value that starts with @, ` or % needs quotes", "%s",
+                              problem);
         else if (parser->context)
                 message_error(l->m, from, NULL, "%s, %s (which begins in line %zu)", problem, parser->context,
                               parser->context_mark.line + 1);
@@ -274,7 +276,7 @@ static int load(struct loader *l, const char *text, size_t length)
         return r;
 }
 
-/* Nothing in a policy needs them, and libyaml takes quadratic time for a long list of %TAG. */
+/* No policy needs directives, and libyaml takes quadratic time for a long list of %TAG. */
 static int refuse_directives(const char *name, const char *text, size_t length, struct messages *m)
 {
         for (size_t i = 0; i < length; i++)
@@ -292,7 +294,7 @@ int node_from_yaml(struct arena *a, const char *name, const char *text, size_t l
         int r = node_check_text(name, text, length, m);
         if (r)
                 return r;
-        /* Some editors begin a file with a byte order mark, which would move its first line one column in. */
+        /* Some editors begin a file with a byte order mark, which would shift the columns of its first line. */
         if (length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) {
                 text += 3;
                 length -= 3;

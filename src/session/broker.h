@@ -1,6 +1,6 @@
 /*
- * Boxes on request. The server that speaks with agents is confined itself, so it cannot make any: it asks the process
- * outside that started it. Theory of operation: broker.c.
+ * The broker starts boxes for the MCP server, which is confined itself and cannot start any. Theory of operation:
+ * broker.c.
  */
 #ifndef RINGWALL_SESSION_BROKER_H
 #define RINGWALL_SESSION_BROKER_H
@@ -10,47 +10,47 @@
 
 #include "base/error.h"
 #include "box/live.h"
-#include "linux/launch.h"
+#include "platform/box.h"
 #include "policy/plan.h"
 
-enum { BROKER_SESSIONS = 128 }; /* at the same time, each with its box of tools */
+enum { BROKER_SESSIONS_MAX = 128 }; /* at the same time, each with its own box of tools */
 
-/* --- outside --- */
+/* --- in the broker --- */
 
 struct broker {
-        const struct plan *plan; /* of the tools' boxes */
-        int (*tools)(int channel, const struct launch_request *request);
-        const void *tools_data;  /* in its request->data */
-        int (*server)(int broker, const struct launch_request *request);
-        const void *server_data; /* in its request->data */
-        const int *listeners;    /* sockets that the server accepts on */
+        const struct plan *plan; /* of the boxes of tools */
+        int (*worker)(int channel, const struct launch_request *request); /* runs in each session's box */
+        const void *worker_data; /* request->data of worker() */
+        int (*server)(int broker, const struct launch_request *request); /* runs in the server's box */
+        const void *server_data; /* request->data of server() */
+        const int *listeners;    /* listening sockets for the server */
         size_t listener_count;
-        void (*tell)(const char *sentence); /* to the person who started it */
-        struct live *live;       /* files whose hosts hold for the tools' boxes as they change; NULL: none */
+        void (*print_message)(const char *sentence); /* prints a message to the user */
+        struct live *live;       /* policy files; when they change, so do the allowed hosts of the tools; NULL: none */
 };
 
 /*
- * Starts the server in a box of its own and gives it what it asks for, until it ends or a signal asks for the end. The
- * caller has one thread. Returns the exit status of the whole, or -errno with an error when there never was a box to serve
- * with.
+ * Starts the server in its own box and handles its requests until it exits, or until SIGTERM, SIGINT or SIGHUP. The
+ * caller must have one thread. Returns the exit status (0, or 128 + the signal), or -errno with an error when the
+ * server failed or no box of tools could ever be started.
  */
 int broker_run(const struct broker *b, struct error *e);
 
 /* --- in the server --- */
 
-/* The next socket to accept on, or -errno. */
-int broker_listener(int broker);
+/* Receives the next listening socket. Returns it, or -errno. */
+int broker_receive_listener(int broker);
 
-/* A box of tools for this session. Returns the channel to it, or -errno with an error. */
+/* Starts a box of tools for this session. Returns the channel to it, or -errno with an error. */
 int broker_start(int broker, uint32_t session, struct error *e);
 
 /*
- * The session's box is not needed any more, or has ended by itself; the channel is closed already. With `why`, which costs
- * the wait, what became of it.
+ * Ends the session's box, which may have ended by itself. The caller has closed the channel. If `why` is not NULL,
+ * waits until the box has ended and stores the reason.
  */
 void broker_end(int broker, uint32_t session, struct error *why);
 
-/* Puts an event into the session's record, if one is kept. Takes the fields over. */
+/* Adds a record to the session's audit trail, if it has one. Takes ownership of the fields. */
 void broker_record(int broker, uint32_t session, const char *event, json_t *fields);
 
 #endif

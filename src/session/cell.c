@@ -1,4 +1,4 @@
-/* Functions of ours in boxes; see cell.h. */
+/* Boxes that run a function of ringwall; see cell.h. */
 #include "session/cell.h"
 
 #include <errno.h>
@@ -10,89 +10,66 @@
 #include "base/fd.h"
 #include "policy/caps.h"
 
-static const char stage[] = "cell";
+enum { EXIT_MS_MAX = 1000 }; /* for the function to return and the keeper to send its last messages */
 
-enum { LAST_WORDS_MS = 1000 };
-
-int cell_start(struct cell *c, const struct cell_request *asked, struct error *e)
+int cell_start(struct cell *c, const struct cell_request *request, struct error *e)
 {
-        int ends[2];
-        *c = (struct cell){ .trail.fd = -1, .arena = arena_new(CAP_ARENA_BYTES) };
-        char **words = c->arena ? arena_alloc(c->arena, 2 * sizeof *words) : NULL;
-        if (words)
-                words[0] = arena_string(c->arena, asked->name);
-        if (!words || !words[0] || socketpair(AF_UNIX, asked->type | SOCK_CLOEXEC, 0, ends) < 0) {
-                int code = words ? errno : ENOMEM;
+        int sockets[2];
+        *c = (struct cell){ .run = BOX_RUN_NONE, .arena = arena_new(ARENA_BYTES_MAX) };
+        char **command = c->arena ? arena_alloc(c->arena, 2 * sizeof *command) : NULL;
+        if (command)
+                command[0] = arena_string(c->arena, request->name);
+        if (!command || !command[0] || socketpair(AF_UNIX, request->type | SOCK_CLOEXEC, 0, sockets) < 0) {
+                int code = command && command[0] ? errno : ENOMEM;
                 cell_free(c);
-                return error_errno(e, code, stage, "cannot prepare %s", asked->name);
+                return error_errno(e, code, "cannot prepare %s", request->name);
         }
-        CLEANUP_FD int ours = ends[0], theirs = ends[1];
-        report_begin(&c->report, c->arena, asked->plan, words);
-        struct launch_request request = { .plan = asked->plan, .command = words, .serve = asked->serve, .data = asked->data,
-                                          .directory = asked->directory,
-                                          .socket = theirs, .streams = asked->streams };
-        int r = trail_begin(&c->trail, NULL, &c->report, e);
+        CLEANUP_FD int ours = sockets[0], theirs = sockets[1];
+        struct launch_request launch = { .plan = request->plan,
+                                         .command = command,
+                                         .serve = request->serve,
+                                         .data = request->data,
+                                         .directory = request->directory,
+                                         .socket = theirs,
+                                         .streams = request->streams };
+        int r = box_run_begin(&c->run, c->arena, request->plan, command, NULL, e);
         if (r == 0)
-                r = start_box(&request, &c->report, &c->trail, &c->running, e);
-        c->alive = r == 0;
+                r = box_run_start(&c->run, &launch, e);
         if (r == 0)
                 return TAKE_FD(ours);
-        report_stop(&c->report, END_FAILED, e);
-        (void)cell_end(c); /* the failure is told already */
+        (void)box_run_finish(&c->run, false); /* the caller gets the error of the start */
         cell_free(c);
         return r;
 }
 
-int cell_fd(const struct cell *c)
+void cell_receive(struct cell *c)
 {
-        return c->alive && !c->said_all ? c->running.box.control : -1;
-}
-
-int cell_egress_fd(const struct cell *c)
-{
-        return c->alive ? c->running.egress.events : -1;
-}
-
-void cell_hear(struct cell *c)
-{
-        if (c->alive)
-                egress_hear(&c->running.egress);
-        while (c->alive && !c->said_all) {
+        bool received = true;
+        while (received) {
                 struct box_message m;
                 CLEANUP_FD int fd = -1;
-                ssize_t n = box_receive(&c->running.box, &m, &fd);
-                if (n == -EAGAIN)
-                        return;
-                if (n == -EINTR)
-                        continue;
-                c->said_all = n != sizeof m || report_take(&c->report, &m);
-                if (n == sizeof m && m.kind == BOX_STARTED)
-                        trail_started(&c->trail, &c->report);
+                received = box_run_receive(&c->run, &m, &fd);
         }
 }
 
 int cell_change_hosts(struct cell *c, const struct plan *plan, struct error *e)
 {
-        return c->alive ? egress_change(&c->running.egress, plan, e) : 0;
+        return c->run.alive ? egress_change(&c->run.running.egress, plan, e) : 0;
 }
 
 int cell_end(struct cell *c)
 {
-        int64_t now = clock_ms(), until = now + LAST_WORDS_MS;
-        for (cell_hear(c); cell_fd(c) >= 0 && now < until; cell_hear(c), now = clock_ms()) {
-                struct pollfd keeper = { .fd = cell_fd(c), .events = POLLIN };
-                (void)poll(&keeper, 1, (int)(until - now));
+        int64_t now = clock_ms(), until = now + EXIT_MS_MAX;
+        for (cell_receive(c); c->run.alive && !c->run.over && now < until; cell_receive(c), now = clock_ms()) {
+                struct pollfd events[BOX_RUN_FDS];
+                box_run_fill_pollfds(&c->run, events);
+                (void)poll(events, ARRAY_SIZE(events), (int)(until - now));
         }
-        if (c->alive) {
-                box_end(&c->running.box);
-                start_finish(&c->running, &c->report);
-        }
-        c->alive = false;
-        return c->arena ? trail_end(&c->trail, &c->report) : 0;
+        return c->arena ? box_run_finish(&c->run, false) : 0;
 }
 
 void cell_free(struct cell *c)
 {
         arena_free(c->arena);
-        *c = (struct cell){ .trail.fd = -1 };
+        *c = (struct cell){ .run = BOX_RUN_NONE };
 }

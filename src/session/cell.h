@@ -1,49 +1,40 @@
 /*
- * A function of ours in a box of its own: a plan's walls around it, a socket to it, and a record of it where the plan wants
- * one. The agent's tools run so, and so does the server that speaks with the agent.
+ * A cell is a box that runs a function of ringwall instead of a command. It has a socket to that function and, if the
+ * plan asks for one, an audit trail. The MCP server and each session's tools run in a cell.
  */
 #ifndef RINGWALL_SESSION_CELL_H
 #define RINGWALL_SESSION_CELL_H
 
-#include "box/start.h"
-#include "box/trail.h"
+#include "box/box_run.h"
 
 struct cell {
         struct arena *arena;
-        struct report report;
-        struct running running;
-        struct trail trail;
-        bool alive;
-        bool said_all; /* its keeper has: it has ended, or is about to */
+        struct box_run run;
 };
 
 struct cell_request {
         const struct plan *plan;
         const char *name;   /* for records, in place of a command */
-        int (*serve)(int socket, const struct launch_request *request); /* runs inside; its result is the exit status */
-        const void *data;   /* of serve's, in request->data */
-        const char *directory; /* where it starts; NULL: as a command of the plan would */
-        const int *streams; /* three descriptors for it */
+        int (*serve)(int socket, const struct launch_request *request); /* runs inside; returns the exit status */
+        const void *data;   /* request->data of serve() */
+        const char *directory; /* working directory; NULL: as for a command of the plan */
+        const int *streams; /* its stdin, stdout and stderr */
         int type;           /* of the socket: SOCK_STREAM, SOCK_SEQPACKET */
 };
 
-/* Starts it. The caller has one thread. Returns our end of its socket, or -errno with an error. */
-int cell_start(struct cell *c, const struct cell_request *asked, struct error *e);
+/* Starts the cell. The caller must have one thread. Returns our end of its socket, or -errno with an error. */
+int cell_start(struct cell *c, const struct cell_request *request, struct error *e);
 
-/* Readable when its keeper has something to say: then cell_hear(). -1 when it never will again. */
-int cell_fd(const struct cell *c);
-void cell_hear(struct cell *c);
+/* Handles all pending messages of its keeper and its egress. Poll what box_run_fill_pollfds() gives to know of them. */
+void cell_receive(struct cell *c);
 
-/* The same for the process that carries its connections. */
-int cell_egress_fd(const struct cell *c);
-
-/* From now on it reaches the hosts of this plan, which must live as long as it does. As egress_change(). */
+/* From now on the cell may reach the hosts of this plan, which must outlive the cell. Returns as egress_change(). */
 int cell_change_hosts(struct cell *c, const struct plan *plan, struct error *e);
 
 /*
- * Ends it, with everything in its box: the caller has closed its end of the socket, which is how it knows. What the
- * keeper says last, and the report, can be read until cell_free(). Returns 0, or -EIO when its record could not be
- * written to its end.
+ * Ends the cell with every process in it. The caller has closed its end of the socket, so serve() returns by itself; a
+ * cell that has not ended after a second is killed. The report can be read until cell_free(). Returns 0, or -EIO when
+ * the audit trail is incomplete.
  */
 int cell_end(struct cell *c);
 void cell_free(struct cell *c);

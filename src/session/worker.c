@@ -1,18 +1,20 @@
 /*
- * The tools in their box; see worker.h.
+ * Runs the tools in their box; see worker.h.
  *
- *   server (outside)  ── frames of JSON ──  tools (in the box, behind every wall of the plan)
+ *   server (in a box of its own)  ── frames of JSON ──  worker (in the session's box, behind every wall of the plan)
  *
- * What it is for: a tool's own scope and the kernel's agree, because the tool is one of the box's processes. The server
- * never opens a file for an agent.
+ * What it is for: the tools are processes of the box, so the kernel confines them like the commands that they start.
+ * The server never opens a file for an agent.
  *
- * How it works: the box's command is not a program but a function of ours, which runs after all walls stand (launch.c). It
- * has its streams on /dev/null, but for stderr, and one socket. It keeps what it needs to know of the session: the
- * workspace, held by a descriptor, and what was read.
+ * How it works: worker_serve() runs in place of the box's command, after all walls are applied (linux/command.c). Its
+ * stdin and stdout are /dev/null, and it has one socket. One loop polls the channel and the running jobs. The worker
+ * keeps the state of the session: open workspaces, the files that were read, background commands.
  *
- * What it trusts: nothing that comes from the box. An answer that is no JSON, or for which there is no call, ends it.
+ * What it trusts: the server; a malformed call makes the worker exit. The server does not trust the worker: a malformed
+ * answer ends the box, and an answer to an unknown call is ignored.
  *
- * If it dies, the channel ends; whoever waits for an answer is told, and a new one can be started.
+ * If the worker dies, the server reads EOF from the channel, fails the pending calls, and asks for a new box when the
+ * next call comes.
  */
 #include "session/worker.h"
 
@@ -35,29 +37,29 @@
 
 /* --- in the box --- */
 
-enum { JOBS_AT_ONCE = 64, PROGRESS_MS = 500 };
+enum { JOBS_MAX = 64, PROGRESS_MS = 500 };
 
-/* A call that takes its time. */
+/* A call whose job is running. */
 struct pending {
         json_int_t id;
         const struct tool *tool;
-        struct job *job;     /* NULL: free */
-        int64_t tell;        /* when to tell how far it is, by clock_ms(); INT64_MAX: nobody asked */
-        uint64_t told;       /* what was told last */
+        struct job *job;     /* NULL: this slot is free */
+        int64_t report_at;   /* when to report progress, by clock_ms(); INT64_MAX: never */
+        uint64_t reported;   /* the last number that was reported */
 };
 
 struct service {
         struct toolbox box;
         struct channel channel;
-        struct pending calls[JOBS_AT_ONCE];
+        struct pending calls[JOBS_MAX];
         struct capture_filter filter;
 };
 
-/* --- what commands write --- */
+/* --- secrets in the output of commands --- */
 
 /*
- * It is looked through for secrets as it comes, since a secret may be cut in two by what is kept, or by two calls that each
- * show a part. The server looks through every answer again, whole.
+ * Output is scrubbed as it arrives, because truncation may cut a secret in two, and so may two calls that each show a
+ * part. The server scrubs every complete answer again.
  */
 static void *begin_scrubbing(void *context)
 {
@@ -80,14 +82,14 @@ static void end_scrubbing(void *stream)
 
 /* --- calls --- */
 
-static int put(struct service *s, const json_t *json)
+static int send_json(struct service *s, const json_t *json)
 {
         CLEANUP_TEXT struct text out = { 0 };
         int r = json ? json_write(json, &out, false) : -ENOMEM;
         return r < 0 ? r : channel_put(&s->channel, out.data, out.length);
 }
 
-static int reply(struct service *s, json_int_t id, const struct tool_answer *answer)
+static int send_answer(struct service *s, json_int_t id, const struct tool_answer *answer)
 {
         CLEANUP_JSON json_t *json = json_pack("{s:I, s:b, s:s#}", "id", id, "is_error", answer->is_error, "text",
                                               answer->text.data ? answer->text.data : "", (int)answer->text.length);
@@ -95,17 +97,18 @@ static int reply(struct service *s, json_int_t id, const struct tool_answer *ans
                 json_object_set(json, "structured", answer->structured);
         if (json && answer->image_type)
                 json_object_set_new(json, "image_type", json_string(answer->image_type));
-        json_t *taken = s->filter.context ? scrubber_tell(s->filter.context) : NULL; /* for the record */
-        if (json && taken)
-                json_object_set(json, "secrets", taken);
-        json_decref(taken);
-        return put(s, json);
+        json_t *redacted =
+                s->filter.context ? scrubber_take_counts(s->filter.context) : NULL; /* for the audit trail */
+        if (json && redacted)
+                json_object_set(json, "secrets", redacted);
+        json_decref(redacted);
+        return send_json(s, json);
 }
 
-static struct pending *find_call(struct service *s, json_int_t id, bool free_one)
+static struct pending *find_call(struct service *s, json_int_t id, bool find_free)
 {
-        for (size_t i = 0; i < JOBS_AT_ONCE; i++)
-                if (free_one ? !s->calls[i].job : s->calls[i].job && s->calls[i].id == id)
+        for (size_t i = 0; i < JOBS_MAX; i++)
+                if (find_free ? !s->calls[i].job : s->calls[i].job && s->calls[i].id == id)
                         return &s->calls[i];
         return NULL;
 }
@@ -116,19 +119,19 @@ static int call_tool(struct service *s, json_int_t id, const struct tool *tool, 
         struct pending *p = find_call(s, 0, true);
         struct job *job = NULL;
         if (tool->start && !p)
-                tool_fail(&answer, "too many calls run at once");
+                tool_fail(&answer, "too many calls are running; wait until one has finished");
         else
                 job = toolbox_call(&s->box, tool, arguments, &answer);
         int r = 0;
         if (job)
                 *p = (struct pending){ id, tool, job, progress ? clock_ms() + PROGRESS_MS : INT64_MAX, 0 };
         else
-                r = reply(s, id, &answer);
+                r = send_answer(s, id, &answer);
         tool_answer_done(&answer);
         return r;
 }
 
-/* NULL: it has been answered already. */
+/* `p` is NULL when the call has been answered already. */
 static int cancel_call(struct service *s, struct pending *p)
 {
         struct tool_answer answer = { 0 };
@@ -136,19 +139,19 @@ static int cancel_call(struct service *s, struct pending *p)
                 return 0;
         job_free(TAKE_PTR(p->job));
         tool_fail(&answer, "cancelled");
-        int r = reply(s, p->id, &answer);
+        int r = send_answer(s, p->id, &answer);
         tool_answer_done(&answer);
         return r;
 }
 
-static int take_call(struct service *s, const char *frame, size_t length)
+static int handle_frame(struct service *s, const char *frame, size_t length)
 {
         CLEANUP_JSON json_t *call = NULL;
         const char *name = NULL;
         json_int_t id = 0;
         json_t *arguments = NULL;
         int progress = 0;
-        if (json_parse_bounded(frame, length, CHANNEL_MOST, JSON_DEPTH_MAX, &call, NULL, NULL, NULL) < 0)
+        if (json_parse_bounded(frame, length, CHANNEL_MAX, JSON_DEPTH_MAX, &call, NULL, NULL, NULL) < 0)
                 return -EPROTO;
         if (json_unpack(call, "{s:I}", "cancel", &id) == 0)
                 return cancel_call(s, find_call(s, id, false));
@@ -158,30 +161,30 @@ static int take_call(struct service *s, const char *frame, size_t length)
         return call_tool(s, id, tool_find(name), arguments, progress);
 }
 
-/* How far it is, if that is further than what was told last. */
-static int tell_progress(struct service *s, struct pending *p)
+/* Sends a progress report if one is due and the number has grown. */
+static int report_progress(struct service *s, struct pending *p)
 {
         CLEANUP_TEXT struct text message = { 0 };
         int64_t now = clock_ms();
-        if (now < p->tell)
+        if (now < p->report_at)
                 return 0;
-        p->tell = now + PROGRESS_MS;
+        p->report_at = now + PROGRESS_MS;
         uint64_t number = p->job->kind->progress(p->job, &message);
-        if (number <= p->told || message.failed)
+        if (number <= p->reported || message.failed)
                 return 0;
-        p->told = number;
+        p->reported = number;
         CLEANUP_JSON json_t *json = json_pack("{s:I, s:I, s:s}", "id", p->id, "progress", (json_int_t)number, "message",
                                               message.data);
-        return put(s, json);
+        return send_json(s, json);
 }
 
 static int step_call(struct service *s, struct pending *p)
 {
         struct tool_answer answer;
         if (!p->job->kind->step(p->job))
-                return tell_progress(s, p);
+                return report_progress(s, p);
         toolbox_finish(p->tool, p->job, &answer);
-        int r = reply(s, p->id, &answer);
+        int r = send_answer(s, p->id, &answer);
         tool_answer_done(&answer);
         job_free(TAKE_PTR(p->job));
         return r;
@@ -190,33 +193,33 @@ static int step_call(struct service *s, struct pending *p)
 static int step_jobs(struct service *s)
 {
         int r = 0;
-        for (size_t i = 0; i < BACKGROUND_MOST; i++)
+        for (size_t i = 0; i < BACKGROUND_MAX; i++)
                 if (s->box.background[i])
                         (void)shell_step(s->box.background[i]);
-        for (size_t i = 0; r == 0 && i < JOBS_AT_ONCE; i++)
+        for (size_t i = 0; r == 0 && i < JOBS_MAX; i++)
                 if (s->calls[i].job)
                         r = step_call(s, &s->calls[i]);
         return r;
 }
 
-/* Until a call comes, something happens to a job, or the time of one has come. */
-static int wait_for_something(struct service *s)
+/* Waits for a frame, an event of a job, or the first deadline. */
+static int wait_for_events(struct service *s)
 {
-        enum { JOBS = JOBS_AT_ONCE + BACKGROUND_MOST, LONGEST_MS = 60000 };
+        enum { JOBS = JOBS_MAX + BACKGROUND_MAX, LONGEST_MS = 60000 };
         struct pollfd events[1 + JOBS * JOB_FDS] = {
                 { .fd = s->channel.fd, .events = channel_events(&s->channel) },
         };
         nfds_t count = 1;
         int64_t now = clock_ms(), next = now + LONGEST_MS;
         for (size_t i = 0; i < JOBS; i++) {
-                const struct pending *p = i < JOBS_AT_ONCE ? &s->calls[i] : NULL;
-                const struct shell *shell = p ? NULL : s->box.background[i - JOBS_AT_ONCE];
+                const struct pending *p = i < JOBS_MAX ? &s->calls[i] : NULL;
+                const struct shell *shell = p ? NULL : s->box.background[i - JOBS_MAX];
                 const struct job *job = p ? p->job : shell ? &shell->job : NULL;
                 if (!job)
                         continue;
                 int64_t deadline = job->kind->deadline(job);
-                if (p && p->tell < deadline)
-                        deadline = p->tell;
+                if (p && p->report_at < deadline)
+                        deadline = p->report_at;
                 next = deadline < next ? deadline : next;
                 count += job->kind->poll(job, events + count);
         }
@@ -226,14 +229,14 @@ static int wait_for_something(struct service *s)
 static int serve_calls(struct service *s)
 {
         int r = 0;
-        while (r == 0 && !s->channel.ended) {
+        while (r == 0 && !s->channel.peer_closed) {
                 const char *frame = NULL;
                 size_t length = 0;
-                r = wait_for_something(s);
+                r = wait_for_events(s);
                 if (r == 0)
                         r = channel_move(&s->channel);
                 while (r == 0 && (r = channel_take(&s->channel, &frame, &length)) == 1)
-                        r = take_call(s, frame, length);
+                        r = handle_frame(s, frame, length);
                 if (r == 0)
                         r = step_jobs(s);
                 if (r == 0)
@@ -246,13 +249,18 @@ int worker_serve(int socket, const struct launch_request *request)
 {
         static struct service s; /* too large for a stack */
         const struct worker_setup *setup = request->data;
-        struct workspace *workspaces[WORKSPACES_MOST];
+        struct workspace *workspaces[WORKSPACES_MAX];
         mode_t mask = umask(0);
         (void)umask(mask);
-        s.box = (struct toolbox){ .workspaces = workspaces, .names = setup->workspaces, .workspace_count = setup->workspace_count,
-                                  .tracker = tracker_new(), .new_mode = 0666 & ~mask, .environment = request->environment,
-                                  .plan = request->plan, .to_ascii = facts_to_ascii,
-                                  .most_seconds = (int64_t)request->plan->number[PLAN_TIMEOUT].number };
+        s.box = (struct toolbox){ .workspaces = workspaces,
+                                  .names = setup->workspaces,
+                                  .workspace_count = setup->workspace_count,
+                                  .tracker = tracker_new(),
+                                  .new_mode = 0666 & ~mask,
+                                  .environment = request->environment,
+                                  .plan = request->plan,
+                                  .to_ascii = facts_to_ascii,
+                                  .max_seconds = (int64_t)request->plan->scalar[PLAN_TIMEOUT].value };
         s.filter = (struct capture_filter){ begin_scrubbing, scrub_piece, end_scrubbing, setup->scrubber };
         s.box.filter = setup->scrubber ? &s.filter : NULL;
         if (!s.box.tracker || channel_open(&s.channel, socket) < 0)
@@ -263,7 +271,7 @@ int worker_serve(int socket, const struct launch_request *request)
         return serve_calls(&s) < 0;
 }
 
-/* --- outside --- */
+/* --- in the server --- */
 
 int worker_call(struct channel *c, json_int_t id, const char *tool, const json_t *arguments, bool progress)
 {
@@ -281,12 +289,14 @@ int worker_cancel(struct channel *c, json_int_t id)
         return channel_put(c, text, (size_t)n);
 }
 
-int worker_answer(struct channel *c, json_t **ret)
+int worker_receive(struct channel *c, json_t **ret)
 {
         const char *frame = NULL;
         size_t length = 0;
         int r = channel_take(c, &frame, &length);
         if (r == 1)
-                r = json_parse_bounded(frame, length, CHANNEL_MOST, JSON_DEPTH_MAX, ret, NULL, NULL, NULL) == 0 ? 1 : -EPROTO;
+                r = json_parse_bounded(frame, length, CHANNEL_MAX, JSON_DEPTH_MAX, ret, NULL, NULL, NULL) == 0
+                            ? 1
+                            : -EPROTO;
         return r;
 }

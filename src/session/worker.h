@@ -1,5 +1,5 @@
 /*
- * The tools in their box: the function that runs them there, and what is said to it over its channel. Theory of operation:
+ * The worker: the process that runs the tools in a session's box, and the messages on its channel. Theory of operation:
  * worker.c.
  */
 #ifndef RINGWALL_SESSION_WORKER_H
@@ -8,32 +8,36 @@
 #include <jansson.h>
 
 #include "gate/scrub.h"
-#include "linux/launch.h"
+#include "platform/box.h"
 #include "tools/tool.h"
 #include "wire/channel.h"
 
-/* What the tools are told: request->data. */
+/* request->data of worker_serve(). */
 struct worker_setup {
         const struct workspace_name *workspaces; /* at least one */
-        size_t workspace_count;                  /* at most WORKSPACES_MOST */
-        struct scrubber *scrubber;               /* for what commands write; NULL: none */
+        size_t workspace_count;                  /* at most WORKSPACES_MAX */
+        struct scrubber *scrubber;               /* for the output of commands; NULL: none */
 };
 
-/* Answers calls until the channel ends. Runs as: the one process of a box. */
+/* Answers calls until the server closes the channel. Runs as: the command's process of a box. */
 int worker_serve(int socket, const struct launch_request *request);
 
-/* --- outside --- */
+/* --- in the server --- */
 
-/* Sends a call: {"id", "tool", "arguments", "progress"}, the last when its progress shall be told. Returns 0 or -errno. */
+/*
+ * Sends a call: {"id", "tool", "arguments", "progress"}. With `progress`, the worker sends progress reports. Returns 0
+ * or -errno.
+ */
 int worker_call(struct channel *c, json_int_t id, const char *tool, const json_t *arguments, bool progress);
 
-/* Ends what was started for this call. An answer comes all the same. */
+/* Cancels a call and kills what it started. The worker answers a cancelled call too. Returns 0 or -errno. */
 int worker_cancel(struct channel *c, json_int_t id);
 
 /*
- * The next that has come: 1 with an answer, {"id", "is_error", "text", "structured", "image_type"}, or how far a call is,
- * {"id", "progress", "message"}, a number that grows; 0 when there is none; -EPROTO for nonsense.
+ * The next message from the worker: 1 with an answer, {"id", "is_error", "text", "structured", "image_type",
+ * "secrets"}, or a progress report, {"id", "progress", "message"}, whose number grows; 0 when none has arrived; -EPROTO
+ * when it is malformed.
  */
-int worker_answer(struct channel *c, json_t **ret);
+int worker_receive(struct channel *c, json_t **ret);
 
 #endif

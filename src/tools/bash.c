@@ -1,27 +1,27 @@
-/* Bash: a command line, run to its end or to its time's. */
+/* Bash: runs a command line until it exits or times out, or in the background. */
 #include "base/memory.h"
 #include "tools/shell.h"
 #include "tools/tool.h"
 
-enum { DEFAULT_SECONDS = 120, MOST_SECONDS = 600, WHOLE_SESSION = 1 << 30 };
+enum { DEFAULT_SECONDS = 120, SECONDS_MAX = 600, UNLIMITED_SECONDS = 1 << 30 };
 
-static struct job *start(struct toolbox *box, const json_t *arguments, struct tool_answer *answer)
+static struct job *start(struct toolbox *tools, const json_t *arguments, struct tool_answer *answer)
 {
         struct error e = { 0 };
         bool background = tool_flag(arguments, "run_in_background");
-        int64_t seconds = tool_integer(arguments, "timeout", background ? WHOLE_SESSION : DEFAULT_SECONDS);
-        if (box->most_seconds && box->most_seconds < seconds)
-                seconds = box->most_seconds;
+        int64_t seconds = tool_integer(arguments, "timeout", background ? UNLIMITED_SECONDS : DEFAULT_SECONDS);
+        if (tools->max_seconds && tools->max_seconds < seconds)
+                seconds = tools->max_seconds;
         const struct shell_request request = { .command = tool_string(arguments, "command"),
-                                               .directory = workspace_root(box->workspaces[box->current]),
-                                               .environment = box->environment, .timeout_ms = seconds * 1000,
-                                               .background = background, .filter = box->filter };
+                                               .directory = workspace_root(tools->workspaces[tools->current]),
+                                               .environment = tools->environment, .timeout_ms = seconds * 1000,
+                                               .background = background, .filter = tools->filter };
         struct shell *s = shell_start(&request, &e);
         if (!s)
                 tool_fail(answer, "%s", e.text);
         if (!s || !background)
                 return s ? &s->job : NULL;
-        background_add(box, s, request.command, answer);
+        background_add(tools, s, request.command, answer);
         return NULL;
 }
 
@@ -35,31 +35,34 @@ static void finish(struct job *j, struct tool_answer *answer)
         if (answer->text.length && answer->text.data[answer->text.length - 1] != '\n')
                 text_add(&answer->text, "\n");
         if (s->timed_out)
-                text_format(&answer->text, "bash: timed out after %llds\n", (long long)((s->deadline - s->began) / 1000));
+                text_format(&answer->text, "bash: timed out after %llds\n",
+                            (long long)((s->deadline - s->began) / 1000));
         text_format(&answer->text, "exit: %d", status);
         answer->structured = json_pack("{s:i, s:b, s:I}", "exit_code", status, "timed_out", s->timed_out, "bytes",
                                        (json_int_t)s->streams[0].written);
 }
 
 static const struct tool_field parameters[] = {
-        { "command", TOOL_STRING, true, "What to run, as bash understands it.", 0, 0 },
-        { "description", TOOL_STRING, false, "What it is for, in a few words.", 0, 0 },
-        { "timeout", TOOL_INTEGER, false, "Seconds that it may take; 120 if it is left out.", 1, MOST_SECONDS },
-        { "run_in_background", TOOL_BOOLEAN, false, "Do not wait: BashOutput shows what it writes, KillShell ends it.", 0, 0 },
+        { "command", TOOL_STRING, true, "The command line, in bash syntax.", 0, 0 },
+        { "description", TOOL_STRING, false, "What the command is for, in a few words.", 0, 0 },
+        { "timeout", TOOL_INTEGER, false, "Timeout in seconds; default 120, none in the background.", 1, SECONDS_MAX },
+        { "run_in_background", TOOL_BOOLEAN, false,
+          "Do not wait: BashOutput shows the output, KillShell ends the command.", 0, 0 },
 };
 
 static const struct tool_field results[] = {
-        { "exit_code", TOOL_INTEGER, false, "Its exit status: 128 and the signal that ended it, 124 when its time was up.", 0, 0 },
-        { "timed_out", TOOL_BOOLEAN, false, "Whether its time was up.", 0, 0 },
-        { "bytes", TOOL_INTEGER, false, "How much it wrote, shown or not.", 0, 0 },
-        { "shell_id", TOOL_STRING, false, "In the background: its handle.", 0, 0 },
+        { "exit_code", TOOL_INTEGER, false,
+          "The exit status; 128 + the signal that killed the command; 124 after a timeout.", 0, 0 },
+        { "timed_out", TOOL_BOOLEAN, false, "Whether the command timed out.", 0, 0 },
+        { "bytes", TOOL_INTEGER, false, "Bytes of output, shown or not.", 0, 0 },
+        { "shell_id", TOOL_STRING, false, "The id of a background command.", 0, 0 },
 };
 
 const struct tool tool_bash = {
         .name = "Bash",
         .title = "Run a command",
-        .help = "Runs a command line in the workspace, inside the box. It has nothing to read; its output is shown, in its head and "
-                "its tail if it is long. When its time is up, all that it started is killed.",
+        .help = "Runs a command line in the workspace, inside the box. Its standard input is empty. Of a long output "
+                "the head and the tail are shown. After the timeout, all processes that it started are killed.",
         .destructive = true,
         .in_workspace = true,
         .open_world = true,

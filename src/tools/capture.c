@@ -1,4 +1,4 @@
-/* Capturing; see capture.h. What an attacker controls: the bytes, and how many come. */
+/* Captures output; see capture.h. What an attacker controls: the bytes and their number. */
 #include "tools/capture.h"
 
 #include <errno.h>
@@ -29,7 +29,7 @@ void capture_done(struct capture *c)
         *c = (struct capture){ .fd = -1 };
 }
 
-static void keep(struct capture *c, const char *bytes, size_t length)
+static void store(struct capture *c, const char *bytes, size_t length)
 {
         c->bytes += length;
         if (c->head.length < c->half) {
@@ -49,23 +49,23 @@ static void keep(struct capture *c, const char *bytes, size_t length)
         }
 }
 
-/* At the end, with bytes NULL, what was held back. */
-static void filter(struct capture *c, const char *bytes, size_t length)
+/* With `bytes` NULL, at the end, stores what the filter has held back. */
+static void filter_and_store(struct capture *c, const char *bytes, size_t length)
 {
-        static const char lost[] = "\n[the rest could not be looked through for secrets]\n";
+        static const char failure[] = "\n[the rest could not be checked for secrets and is not shown]\n";
         CLEANUP_TEXT struct text out = { 0 };
         if (!c->filter) {
-                keep(c, bytes, length);
+                store(c, bytes, length);
                 return;
         }
         if (!c->stream)
                 return;
-        bool good = c->filter->feed(c->stream, bytes, length, &out) && !out.failed;
-        if (good && out.length)
-                keep(c, out.data, out.length);
-        if (!good)
-                keep(c, lost, sizeof lost - 1);
-        if (!good || !bytes) {
+        bool filtered = c->filter->feed(c->stream, bytes, length, &out) && !out.failed;
+        if (filtered && out.length)
+                store(c, out.data, out.length);
+        if (!filtered)
+                store(c, failure, sizeof failure - 1);
+        if (!filtered || !bytes) {
                 c->filter->end(c->stream);
                 c->stream = NULL;
         }
@@ -78,7 +78,7 @@ void capture_read(struct capture *c)
                 ssize_t n = read(c->fd, piece, sizeof piece);
                 if (n > 0) {
                         c->written += (size_t)n;
-                        filter(c, piece, (size_t)n);
+                        filter_and_store(c, piece, (size_t)n);
                 } else if (n == 0 || errno != EINTR) {
                         if (n == 0 || errno != EAGAIN)
                                 fd_close(&c->fd);
@@ -89,9 +89,9 @@ void capture_read(struct capture *c)
 
 void capture_finish(struct capture *c)
 {
-        fd_close(&c->fd); /* what stays behind may hold the other end for ever */
+        fd_close(&c->fd); /* a process that outlives the command may keep the write end open forever */
         if (c->stream)
-                filter(c, NULL, 0);
+                filter_and_store(c, NULL, 0);
 }
 
 void capture_print(const struct capture *c, uint64_t from, struct text *out)
@@ -101,7 +101,8 @@ void capture_print(const struct capture *c, uint64_t from, struct text *out)
                 text_add_bytes(out, c->head.data + from, c->head.length - (size_t)from);
         uint64_t gap = from > c->head.length ? from : c->head.length;
         if (gap < tail_from)
-                text_format(out, "\n... (output truncated, %llu bytes elided)\n", (unsigned long long)(tail_from - gap));
+                text_format(out, "\n... (output truncated, %llu bytes elided)\n",
+                            (unsigned long long)(tail_from - gap));
         for (uint64_t at = gap > tail_from ? gap : tail_from; at < c->bytes;) {
                 size_t place = (c->tail_start + (size_t)(at - tail_from)) % c->half;
                 size_t n = c->half - place < c->bytes - at ? c->half - place : (size_t)(c->bytes - at);

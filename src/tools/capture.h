@@ -1,7 +1,6 @@
 /*
- * What a command writes: its head and its tail are kept, what is between them is counted. Before it is kept it goes through
- * a filter, piece by piece as it comes, so that a secret which is cut by a piece, or by the edge of what is kept, is one all
- * the same.
+ * Captures the output of a command: keeps its head and its tail, and counts the bytes between them. Output goes through
+ * a stream filter before it is stored, so a secret is found even where a read or the truncation cuts it.
  */
 #ifndef RINGWALL_TOOLS_CAPTURE_H
 #define RINGWALL_TOOLS_CAPTURE_H
@@ -12,39 +11,39 @@
 
 #include "base/text.h"
 
-/* Given by who runs the tools. */
+/* Provided by the worker. */
 struct capture_filter {
-        void *(*begin)(void *context); /* NULL without memory */
-        /* Adds what can be given out to `out`; at the end, with bytes NULL, the rest. False: nothing more can be shown. */
+        void *(*begin)(void *context); /* returns a stream; NULL without memory */
+        /* Adds filtered output to `out`; with `bytes` NULL, at the end, the rest. False: nothing more may be shown. */
         bool (*feed)(void *stream, const char *bytes, size_t length, struct text *out);
         void (*end)(void *stream);
         void *context;
 };
 
 struct capture {
-        int fd;           /* to read from; -1: it has ended */
-        size_t half;      /* how much is kept of the head, and as much of the tail */
+        int fd;           /* to read from; -1: closed */
+        size_t half;      /* bytes kept of the head, and as many of the tail */
         struct text head;
-        char *tail;       /* a ring */
+        char *tail;       /* a ring buffer */
         size_t tail_start, tail_length;
-        uint64_t written; /* bytes that came */
-        uint64_t bytes;   /* that are left of them behind the filter, kept or not */
-        uint64_t told;    /* of these, to who asks again and again */
+        uint64_t written; /* bytes that the command wrote */
+        uint64_t bytes;   /* bytes after the filter, kept or not */
+        uint64_t shown;   /* how many of these BashOutput has shown */
         const struct capture_filter *filter; /* NULL: none */
-        void *stream;     /* the filter's */
+        void *stream;     /* of the filter */
 };
 
-/* Takes the descriptor over, and makes it non-blocking. Returns 0 or -errno; capture_done() either way. */
+/* Takes ownership of the descriptor and makes it non-blocking. Returns 0 or -errno; call capture_done() either way. */
 int capture_open(struct capture *c, int fd, size_t half, const struct capture_filter *filter);
 void capture_done(struct capture *c);
 
-/* What is there now, in bounds, so that a writer without end does not keep anybody from others. */
+/* Reads what is available, but only so much at a time that a fast writer cannot starve other jobs. */
 void capture_read(struct capture *c);
 
-/* Nothing more will come: what the filter held back is let out. */
+/* Stops reading, and stores what the filter has held back. */
 void capture_finish(struct capture *c);
 
-/* From a byte on: all of it, or what is left of its head and its tail and how much is missing between them. */
+/* Prints the output from offset `from` on: what is left of the head and the tail, and how many bytes are missing. */
 void capture_print(const struct capture *c, uint64_t from, struct text *out);
 
 #endif

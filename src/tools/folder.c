@@ -1,6 +1,6 @@
 /*
- * Folders and their entries; see folder.h. Of a directory of any size only so many entries are held at a time, which are read
- * in few calls.
+ * Directories and their entries; see folder.h. At most ENTRIES_MAX entries of a directory are in memory at a time (and
+ * the rest of the last buffer), however large it is.
  */
 #include "tools/folder.h"
 
@@ -12,7 +12,7 @@
 
 #include "base/fd.h"
 
-enum { MOST_ENTRIES = 16 << 10, BUFFER_BYTES = 32 << 10, MORE_PLACES = 256 };
+enum { ENTRIES_MAX = 16 << 10, BUFFER_BYTES = 32 << 10, OFFSETS_STEP = 256 };
 
 struct folder *folder_new(int fd, const char *path, unsigned depth, struct ignore *rules, atomic_uint *open)
 {
@@ -22,7 +22,9 @@ struct folder *folder_new(int fd, const char *path, unsigned depth, struct ignor
                 fd_close(&fd);
                 return NULL;
         }
-        *f = (struct folder){ .holders = 1, .open = open, .fd = fd, .depth = depth, .rules = ignore_hold(rules), .length = length };
+        *f = (struct folder){
+                .holders = 1, .open = open, .fd = fd, .depth = depth, .rules = ignore_hold(rules), .length = length
+        };
         memcpy(f->path, path, length + 1);
         ++*open;
         return f;
@@ -44,14 +46,14 @@ void folder_drop(struct folder *f)
         free(f);
 }
 
-static bool list_entry(struct listing *l, char kind, const char *name)
+static bool add_entry(struct listing *l, char kind, const char *name)
 {
         size_t n = strlen(name);
-        if (l->count % MORE_PLACES == 0) {
-                uint32_t *larger = realloc(l->places, (l->count + MORE_PLACES) * sizeof *larger);
+        if (l->count % OFFSETS_STEP == 0) {
+                uint32_t *larger = realloc(l->offsets, (l->count + OFFSETS_STEP) * sizeof *larger);
                 if (!larger)
                         return false;
-                l->places = larger;
+                l->offsets = larger;
         }
         if (l->used + n + 3 > l->size) {
                 size_t size = (l->size + n + 3) * 2 + 4096;
@@ -61,7 +63,7 @@ static bool list_entry(struct listing *l, char kind, const char *name)
                 l->entries = larger;
                 l->size = size;
         }
-        l->places[l->count++] = (uint32_t)l->used;
+        l->offsets[l->count++] = (uint32_t)l->used;
         l->entries[l->used++] = kind;
         memcpy(l->entries + l->used, name, n);
         l->used += n;
@@ -71,30 +73,30 @@ static bool list_entry(struct listing *l, char kind, const char *name)
         return true;
 }
 
-static bool take_entry(struct listing *l, int fd, const struct dirent64 *d, bool with_git)
+static bool add_dirent(struct listing *l, int fd, const struct dirent64 *d, bool with_git)
 {
         const char *name = d->d_name;
         struct stat st;
         unsigned char type = d->d_type;
         if (*name == '.') {
-                l->ignore_files |= ignore_file(name);
+                l->ignore_files |= ignore_file_bit(name);
                 if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || (!with_git && strcmp(name, ".git") == 0))
                         return true;
         }
         if (type == DT_UNKNOWN && fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
-                type = (unsigned char)IFTODT(st.st_mode); /* not every filesystem tells */
+                type = (unsigned char)IFTODT(st.st_mode); /* not every file system fills d_type in */
         char kind = type == DT_DIR ? ENTRY_DIRECTORY : type == DT_REG ? ENTRY_FILE : type == DT_LNK ? ENTRY_LINK : '\0';
-        return !kind || list_entry(l, kind, name);
+        return !kind || add_entry(l, kind, name);
 }
 
 bool listing_read(struct listing *l, int fd, bool with_git)
 {
         _Alignas(struct dirent64) char buffer[BUFFER_BYTES];
         ssize_t n = 0;
-        while (l->count < MOST_ENTRIES && (n = getdents64(fd, buffer, sizeof buffer)) > 0) {
+        while (l->count < ENTRIES_MAX && (n = getdents64(fd, buffer, sizeof buffer)) > 0) {
                 for (ssize_t at = 0; at < n;) {
                         const struct dirent64 *d = (const void *)(buffer + at);
-                        if (!take_entry(l, fd, d, with_git))
+                        if (!add_dirent(l, fd, d, with_git))
                                 return false;
                         at += d->d_reclen;
                 }
@@ -105,17 +107,18 @@ bool listing_read(struct listing *l, int fd, bool with_git)
 
 static int by_name(const void *a, const void *b, void *entries)
 {
-        return strcmp((const char *)entries + *(const uint32_t *)a + 1, (const char *)entries + *(const uint32_t *)b + 1);
+        return strcmp((const char *)entries + *(const uint32_t *)a + 1,
+                      (const char *)entries + *(const uint32_t *)b + 1);
 }
 
 void listing_sort(struct listing *l)
 {
         if (l->count)
-                qsort_r(l->places, l->count, sizeof *l->places, by_name, l->entries);
+                qsort_r(l->offsets, l->count, sizeof *l->offsets, by_name, l->entries);
 }
 
 void listing_done(struct listing *l)
 {
         free(l->entries);
-        free(l->places);
+        free(l->offsets);
 }

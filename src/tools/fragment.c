@@ -1,12 +1,12 @@
 /*
- * Fragments; see fragment.h.
+ * Finds fragments of patterns; see fragment.h.
  *
- * How it works: a pattern without alternatives at its top is a sequence of elements, and whatever matches it matches them one
- * behind the other. So each run of them that is not optional must be found where the whole is. One that begins with plain
- * characters PCRE2's JIT looks for with vector instructions, many times faster than it tries the whole at each place:
- * for `\b[a-z]+_[0-9]{3}` that is `_[0-9]{3}`.
+ * How it works: a pattern without alternatives at its top level is a sequence of elements, and a match contains a match
+ * of each, in order. So a run of elements that are not optional must occur in every match. If the run begins with
+ * literal characters, PCRE2's JIT searches for it with vector instructions, many times faster than it tries the whole
+ * pattern at each offset: for `\b[a-z]+_[0-9]{3}` that run is `_[0-9]{3}`.
  *
- * Nothing is lost by giving up: whatever is not understood ends the search for a fragment.
+ * A fragment only saves time, so an element that is not understood ends the search for one.
  */
 #include "tools/fragment.h"
 
@@ -14,17 +14,22 @@
 
 #include "base/text.h"
 
-enum { MOST_BEHIND = 4 }; /* elements that are no plain characters, at the end of a fragment */
+enum { SETS_MAX = 4 }; /* at the end of a fragment */
 
-enum kind { PLAIN, SET, GAP, UNKNOWN };
+enum kind {
+        LITERAL, /* one given character */
+        SET,     /* one character of several */
+        BARRIER, /* understood, but no part of a fragment: anchors, groups */
+        UNKNOWN,
+};
 
 struct element {
         enum kind kind;
-        bool optional; /* it may be missing */
-        bool repeats;  /* it may come more than once: what follows it has no fixed place */
+        bool optional; /* it may match nothing */
+        bool repeats;  /* how often varies, so what follows has no fixed offset */
 };
 
-/* Behind a class; NULL when it has no end. */
+/* Returns the end of a class; NULL when it has none, or contains a named class. */
 static const char *skip_class(const char *p)
 {
         p++;
@@ -34,13 +39,13 @@ static const char *skip_class(const char *p)
                 if (*p == ']')
                         return p + 1;
                 if (p[0] == '[' && (p[1] == ':' || p[1] == '.' || p[1] == '='))
-                        return NULL; /* classes by name have brackets of their own */
+                        return NULL; /* [:alpha:] has brackets of its own */
                 p += *p == '\\' && p[1];
         }
         return NULL;
 }
 
-/* Behind a group; NULL when it has no end, or one in it may have a meaning for what follows. */
+/* Returns the end of a group; NULL when it has none, or when something in it may change what follows. */
 static const char *skip_group(const char *p)
 {
         size_t depth = 0;
@@ -51,7 +56,7 @@ static const char *skip_group(const char *p)
                         continue;
                 }
                 if (p[0] == '(' && (p[1] == '*' || (p[1] == '?' && !strchr(":=!<>|P'", p[2]))))
-                        return NULL; /* verbs, comments, settings, conditions */
+                        return NULL; /* verbs, comments, option settings, conditions */
                 if (p[0] == '\\' && !p[1])
                         return NULL;
                 depth += *p == '(';
@@ -69,15 +74,15 @@ static const char *read_escape(const char *p, struct element *ret)
         else if (strchr("dDwWsShHvV", p[1]))
                 ret->kind = SET;
         else if (strchr("bBAzZ", p[1]))
-                ret->kind = GAP;
+                ret->kind = BARRIER;
         else if ((p[1] | 0x20) >= 'a' && (p[1] | 0x20) <= 'z')
                 ret->kind = UNKNOWN;
         else
-                ret->kind = p[1] >= '0' && p[1] <= '9' ? UNKNOWN : PLAIN;
+                ret->kind = p[1] >= '0' && p[1] <= '9' ? UNKNOWN : LITERAL;
         return p + 2;
 }
 
-/* K and S have a third form each beyond ASCII, and characters beyond it may have any. */
+/* K and S have a third case form outside ASCII, and other characters outside ASCII may have any number. */
 static bool has_two_cases(const char *p)
 {
         return (unsigned char)*p < 0x80 && !strchr("kKsS", *p);
@@ -106,56 +111,56 @@ static const char *read_quantifier(const char *p, struct element *ret)
         return p + (*p == '?' || *p == '+'); /* lazy, possessive */
 }
 
-/* One element with its quantifier. Returns what is behind it. */
+/* Reads one element with its quantifier. Returns its end. */
 static const char *read_element(const char *p, bool caseless, struct element *ret)
 {
-        const char *behind = p + text_utf8_step(p, strlen(p));
-        *ret = (struct element){ .kind = PLAIN };
+        const char *end = p + text_utf8_step(p, strlen(p));
+        *ret = (struct element){ .kind = LITERAL };
         if (*p == '\\') {
-                behind = read_escape(p, ret);
+                end = read_escape(p, ret);
         } else if (*p == '(' || *p == '[') {
-                behind = *p == '(' ? skip_group(p) : skip_class(p);
-                ret->kind = !behind ? UNKNOWN : *p == '(' ? GAP : SET;
+                end = *p == '(' ? skip_group(p) : skip_class(p);
+                ret->kind = !end ? UNKNOWN : *p == '(' ? BARRIER : SET;
         } else if (strchr("^$.", *p)) {
-                ret->kind = *p == '.' ? SET : GAP;
+                ret->kind = *p == '.' ? SET : BARRIER;
         } else if (strchr("|)*+?{", *p)) {
                 ret->kind = UNKNOWN;
         } else if (*p == '\n' || (caseless && !has_two_cases(p))) {
-                ret->kind = GAP;
+                ret->kind = BARRIER;
         }
-        return ret->kind == UNKNOWN ? p : read_quantifier(behind, ret);
+        return ret->kind == UNKNOWN ? p : read_quantifier(end, ret);
 }
 
-/* Quoting, and a control character that may be a bracket, change how the rest reads, wherever they are. */
-static bool reads_oddly(const char *pattern)
+/* Quoting, and \c, whose argument may be a bracket, change how the rest of a pattern is parsed. */
+static bool changes_parsing(const char *pattern)
 {
         return strstr(pattern, "\\Q") || strstr(pattern, "\\E") || strstr(pattern, "\\c");
 }
 
 bool fragment_find(const char *pattern, bool caseless, size_t *ret_start, size_t *ret_length)
 {
-        size_t best = 0, plain = 0, behind = 0; /* plain characters, of the best and of this run; sets behind them */
+        size_t best = 0, literals = 0, sets = 0; /* literals of the best run and of this one, and the sets after them */
         const char *start = pattern;
         struct element e;
         *ret_start = *ret_length = 0;
-        if (reads_oddly(pattern))
+        if (changes_parsing(pattern))
                 return false;
         for (const char *p = pattern, *next; *p; p = next) {
                 next = read_element(p, caseless, &e);
                 if (e.kind == UNKNOWN)
                         return false;
-                bool once = !e.optional && !e.repeats;
-                if (once && e.kind == PLAIN) {
-                        start = plain && !behind ? start : p;
-                        plain = behind ? 1 : plain + 1;
-                        behind = 0;
-                } else if (once && e.kind == SET && plain && behind < MOST_BEHIND) {
-                        behind++;
+                bool is_fixed = !e.optional && !e.repeats;
+                if (is_fixed && e.kind == LITERAL) {
+                        start = literals && !sets ? start : p;
+                        literals = sets ? 1 : literals + 1;
+                        sets = 0;
+                } else if (is_fixed && e.kind == SET && literals && sets < SETS_MAX) {
+                        sets++;
                 } else {
-                        plain = behind = 0;
+                        literals = sets = 0;
                 }
-                if (plain > best || (plain && start == pattern + *ret_start)) {
-                        best = plain;
+                if (literals > best || (literals && start == pattern + *ret_start)) {
+                        best = literals;
                         *ret_start = (size_t)(start - pattern);
                         *ret_length = (size_t)(next - start);
                 }

@@ -1,4 +1,4 @@
-/* A part of a regular expression that each of its matches has in it. Theory of operation: fragment.c. */
+/* Finds a part of a regular expression that every match contains. Theory of operation: fragment.c. */
 #ifndef RINGWALL_TOOLS_FRAGMENT_H
 #define RINGWALL_TOOLS_FRAGMENT_H
 
@@ -6,12 +6,12 @@
 #include <stddef.h>
 
 /*
- * Finds the part of a well-formed pattern that is the best to look for first: it begins with plain characters, and is a
- * pattern itself, for the same options. False when there is none, or the pattern begins with it anyway.
+ * Finds the fragment of a valid pattern that is best to search for first. It begins with literal characters and is a
+ * pattern itself, for the same options. Returns false when there is none, or when the whole pattern begins with it.
  */
 bool fragment_find(const char *pattern, bool caseless, size_t *ret_start, size_t *ret_length);
 
-/* Is the time that it takes in proportion to the text, whatever that is? True only for the simplest. */
+/* Whether matching takes time linear in the text, for every text. True only for the simplest patterns. */
 bool fragment_is_simple(const char *pattern);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Glob: files by a pattern of their names, the newest first. Each thread keeps only as many as are shown (newest.c), so a
- * tree of any size takes the same memory; at the end what they kept is put together.
+ * Glob: finds files by a name pattern, newest first. Each thread keeps only as many files as can be shown (newest.c),
+ * so memory does not grow with the tree. At the end the threads' results are merged.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -13,18 +13,18 @@
 #include "tools/walk.h"
 #include "tools/wildcard.h"
 
-enum { DEFAULT_LIMIT = 100, MOST_LIMIT = 10000 };
+enum { DEFAULT_LIMIT = 100, LIMIT_MAX = 10000 };
 
 struct search {
         struct wildcards wanted;
-        char *top; /* the directory that is searched */
+        char *top; /* path of the directory that is searched */
         pthread_mutex_t lock;
-        struct newest newest; /* of what all threads found; under the lock */
+        struct newest newest; /* merged from all threads; protected by the lock */
 };
 
-/* --- what the walk asks for --- */
+/* --- callbacks of the walk --- */
 
-static void *hire(void *data, const atomic_bool *stop)
+static void *local_new(void *data, const atomic_bool *stop)
 {
         (void)stop;
         const struct search *s = data;
@@ -34,12 +34,12 @@ static void *hire(void *data, const atomic_bool *stop)
         return n;
 }
 
-static bool visit(void *data, void *hand, const struct walk_file *file)
+static bool visit(void *data, void *local, const struct walk_file *file)
 {
         const struct search *s = data;
-        struct newest *n = hand;
+        struct newest *n = local;
         struct stat st;
-        if (!wildcards_fit(&s->wanted, file->path, file->name))
+        if (!wildcards_match(&s->wanted, file->path, file->name))
                 return true;
         n->seen++;
         if (fstatat(file->directory, file->name, &st, AT_SYMLINK_NOFOLLOW) == 0)
@@ -47,19 +47,19 @@ static bool visit(void *data, void *hand, const struct walk_file *file)
         return !n->failed;
 }
 
-static bool skips(void *data, const char *path, bool is_directory)
+static bool can_skip(void *data, const char *path, bool is_directory)
 {
         const struct search *s = data;
         for (size_t i = 0; is_directory && i < s->wanted.count; i++)
-                if (wildcard_may_fit_below(&s->wanted.list[i], path))
+                if (wildcard_may_match_below(&s->wanted.list[i], path))
                         return false;
         return is_directory;
 }
 
-static void dismiss(void *data, void *hand)
+static void local_free(void *data, void *local)
 {
         struct search *s = data;
-        struct newest *n = hand;
+        struct newest *n = local;
         (void)pthread_mutex_lock(&s->lock);
         for (size_t i = 0; i < n->count; i++)
                 newest_add(&s->newest, n->list[i].when, n->list[i].path);
@@ -70,7 +70,7 @@ static void dismiss(void *data, void *hand)
         free(n);
 }
 
-static void ended(void *data)
+static void free_data(void *data)
 {
         struct search *s = data;
         newest_done(&s->newest);
@@ -81,12 +81,17 @@ static void ended(void *data)
 }
 
 static const struct walk_visitor visitor = {
-        .hire = hire, .visit = visit, .skips = skips, .dismiss = dismiss, .ended = ended, .counts = "files seen",
+        .local_new = local_new,
+        .visit = visit,
+        .can_skip = can_skip,
+        .local_free = local_free,
+        .free_data = free_data,
+        .unit = "files seen",
 };
 
 /* --- the tool --- */
 
-static struct search *prepare(const json_t *arguments, const struct spot *start, struct tool_answer *answer)
+static struct search *prepare(const json_t *arguments, const struct held_path *start, struct tool_answer *answer)
 {
         const char *pattern = tool_string(arguments, "pattern");
         struct search *s = calloc(1, sizeof *s);
@@ -97,25 +102,25 @@ static struct search *prepare(const json_t *arguments, const struct spot *start,
         (void)pthread_mutex_init(&s->lock, NULL);
         s->newest.limit = (size_t)tool_integer(arguments, "limit", DEFAULT_LIMIT);
         s->top = strdup(start->path);
-        /* An absolute pattern that begins with the directory means what is behind it. */
+        /* Make an absolute pattern relative to the directory. */
         size_t n = strlen(start->path);
         if (strncmp(pattern, start->path, n) == 0 && pattern[n] == '/')
                 pattern += n + 1;
         const char *wrong = wildcards_read(&s->wanted, pattern);
         if (wrong || !s->top) {
-                tool_fail(answer, wrong ? "the pattern is wrong: %s" : "no memory", wrong);
-                ended(s);
+                tool_fail(answer, wrong ? "invalid pattern: %s" : "no memory", wrong);
+                free_data(s);
                 return NULL;
         }
         return s;
 }
 
-static struct job *start(struct toolbox *box, const json_t *arguments, struct tool_answer *answer)
+static struct job *start(struct toolbox *tools, const json_t *arguments, struct tool_answer *answer)
 {
         const char *path = tool_string(arguments, "path");
-        CLEANUP_SPOT struct spot from = SPOT_NONE;
+        CLEANUP_HELD_PATH struct held_path from = HELD_PATH_NONE;
         struct error e = { 0 };
-        const struct workspace *workspace = toolbox_find(box, path ? path : "", &from, answer);
+        const struct workspace *workspace = toolbox_find(tools, path ? path : "", &from, answer);
         if (!workspace)
                 return NULL;
         if (from.fd < 0 || !S_ISDIR(from.st.st_mode)) {
@@ -128,7 +133,7 @@ static struct job *start(struct toolbox *box, const json_t *arguments, struct to
         struct walk_start where = { workspace, &from, tool_flag(arguments, "ignored") };
         struct job *j = walk_new(&where, &visitor, s, &e);
         if (!j)
-                toolbox_fail(box, answer, &e, from.path, false);
+                toolbox_fail(tools, answer, &e, from.path, false);
         return j;
 }
 
@@ -144,7 +149,7 @@ static void finish(struct job *j, struct tool_answer *answer)
         newest_sort(n);
         for (size_t i = 0; i < n->count; i++) {
                 text_format(out, "%s/", strcmp(s->top, "/") == 0 ? "" : s->top);
-                text_add_visible(out, n->list[i].path, strlen(n->list[i].path)); /* a name can have a newline in it */
+                text_add_visible(out, n->list[i].path, strlen(n->list[i].path)); /* a name can contain a newline */
                 text_add(out, "\n");
         }
         if (!n->count)
@@ -157,10 +162,11 @@ static void finish(struct job *j, struct tool_answer *answer)
 }
 
 static const struct tool_field parameters[] = {
-        { "pattern", TOOL_STRING, true, "As in *.c, *.{c,h} or src/**/*.h. Without a slash it is a pattern of names, anywhere.", 0, 0 },
-        { "path", TOOL_STRING, false, "Where to look; the workspace if it is left out.", 0, 0 },
-        { "limit", TOOL_INTEGER, false, "How many to show; 100 if it is left out.", 1, MOST_LIMIT },
-        { "ignored", TOOL_BOOLEAN, false, "Also what .gitignore leaves out.", 0, 0 },
+        { "pattern", TOOL_STRING, true,
+          "For example *.c, *.{c,h} or src/**/*.h. Without a slash it matches file names in any directory.", 0, 0 },
+        { "path", TOOL_STRING, false, "The directory to search; default: the workspace.", 0, 0 },
+        { "limit", TOOL_INTEGER, false, "How many files to show; default 100.", 1, LIMIT_MAX },
+        { "ignored", TOOL_BOOLEAN, false, "Include files that .gitignore excludes.", 0, 0 },
 };
 
 static const struct tool_field results[] = {
@@ -171,7 +177,7 @@ static const struct tool_field results[] = {
 const struct tool tool_glob = {
         .name = "Glob",
         .title = "Find files",
-        .help = "Finds files by a pattern of their names, the newest first. Links to directories are not followed.",
+        .help = "Finds files by a name pattern, newest first. Symbolic links to directories are not followed.",
         .reads_only = true,
         .in_workspace = true,
         .idempotent = true,

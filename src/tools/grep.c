@@ -1,13 +1,13 @@
 /*
- * Grep: files, lines or counts by a regular expression.
+ * Grep: finds files, lines or counts by a regular expression.
  *
- * How it works: threads go through the tree (walk.c), and each searches files (scan.c). What is shown is the beginning of all
- * findings in the order of their paths, so it is the same however the threads raced. Only as many findings are kept as
- * can still be shown, in a heap whose top is the last of them. As soon as it is known that there are more, whatever comes
- * behind the last in order is not searched any more; the walk takes directories nearly in order, so that comes early.
+ * How it works: threads walk the tree (walk.c) and search files (scan.c). The answer shows the first findings in the
+ * order of their paths, so it does not depend on how the threads raced. Only as many findings are kept as can be shown,
+ * in a heap whose top is the last path. Once the heap is full, files whose path sorts after the top are not searched;
+ * the walk takes directories nearly in order, so that saves most of the work.
  *
- * What an attacker controls: the files and their number, and, as the agent, the pattern. Memory, the time that a match may
- * take, and the answer have bounds.
+ * What an attacker controls: the files and their number and, as the agent, the pattern. Memory, the time for a match,
+ * and the answer are bounded.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -22,28 +22,28 @@
 #include "tools/wildcard.h"
 
 enum {
-        MOST_CONTEXT = 100,
+        CONTEXT_MAX = 100,
         DEFAULT_LIMIT = 250,
-        MOST_LIMIT = 100000,
-        MOST_BYTES = 16 << 20, /* of findings that are kept; the last may go beyond */
-        MOST_SLOW = 3,         /* files in which the pattern takes too long */
+        LIMIT_MAX = 100000,
+        BYTES_MAX = 16 << 20, /* of findings in memory; the last one may exceed it */
+        SLOW_MAX = 3,         /* files in which the pattern takes too long, before the search fails */
 };
 
 static const char *const mode_words[] = { "files_with_matches", "content", "count" }; /* as in enum scan_mode */
 
-struct hunt {
+struct search {
         struct matcher *matcher;
         struct scan_options options;
         struct wildcards names, types;
         char *top;
-        atomic_bool more;    /* than can be shown: then the last of the findings is where the search ends */
-        atomic_int wrong;    /* -errno of the first that failed */
-        atomic_size_t cut;   /* files that were not searched to their end */
-        atomic_size_t slow;  /* files that were passed over, because the pattern takes too long in them */
-        pthread_mutex_t lock; /* of what follows */
+        atomic_bool more;    /* there is more than can be shown: paths after the last finding are not searched */
+        atomic_int error;    /* -errno of a failure */
+        atomic_size_t cut;   /* files that were searched only in part */
+        atomic_size_t slow;  /* files that were skipped, because the pattern takes too long in them */
+        pthread_mutex_t lock; /* protects what follows */
         struct finding *findings;
-        size_t count, room;
-        size_t lines, bytes; /* of them */
+        size_t count, capacity;
+        size_t lines, bytes; /* of all findings */
 };
 
 /* --- the findings --- */
@@ -60,13 +60,13 @@ static bool is_later(const struct finding *a, const struct finding *b)
         return strcmp(a->path, b->path) > 0;
 }
 
-static void sift_up(struct hunt *h)
+static void sift_up(struct search *h)
 {
         for (size_t i = h->count - 1; i && is_later(&h->findings[i], &h->findings[(i - 1) / 2]); i = (i - 1) / 2)
                 swap(&h->findings[i], &h->findings[(i - 1) / 2]);
 }
 
-static void sift_down(struct hunt *h)
+static void sift_down(struct search *h)
 {
         for (size_t i = 0, child; (child = 2 * i + 1) < h->count; i = child) {
                 if (child + 1 < h->count && is_later(&h->findings[child + 1], &h->findings[child]))
@@ -77,13 +77,13 @@ static void sift_down(struct hunt *h)
         }
 }
 
-/* Lets go of the last findings, as long as those before them are all that can be shown. */
-static void drop_last(struct hunt *h)
+/* Drops the last findings while the ones before them reach a limit alone. */
+static void drop_last(struct search *h)
 {
         while (h->count) {
                 struct finding *last = &h->findings[0];
                 size_t lines = h->lines - last->marks.length, bytes = h->bytes - last->text.length;
-                if (lines < h->options.limit && bytes < MOST_BYTES)
+                if (lines < h->options.limit && bytes < BYTES_MAX)
                         return;
                 h->more = true;
                 h->lines = lines;
@@ -94,19 +94,19 @@ static void drop_last(struct hunt *h)
         }
 }
 
-/* Takes it over. */
-static void keep(struct hunt *h, struct finding *f)
+/* Takes ownership of the finding. */
+static void add_finding(struct search *h, struct finding *f)
 {
         (void)pthread_mutex_lock(&h->lock);
-        if (h->count == h->room) {
-                size_t room = h->room ? h->room * 2 : 64;
-                struct finding *larger = realloc(h->findings, room * sizeof *larger);
+        if (h->count == h->capacity) {
+                size_t capacity = h->capacity ? h->capacity * 2 : 64;
+                struct finding *larger = realloc(h->findings, capacity * sizeof *larger);
                 h->findings = larger ? larger : h->findings;
-                h->room = larger ? room : h->room;
+                h->capacity = larger ? capacity : h->capacity;
         }
-        if (h->count == h->room) {
+        if (h->count == h->capacity) {
                 finding_done(f);
-                h->wrong = -ENOMEM;
+                h->error = -ENOMEM;
         } else {
                 h->lines += f->marks.length;
                 h->bytes += f->text.length;
@@ -117,61 +117,61 @@ static void keep(struct hunt *h, struct finding *f)
         (void)pthread_mutex_unlock(&h->lock);
 }
 
-/* --- what the walk asks for --- */
+/* --- callbacks of the walk --- */
 
-static void *hire(void *data, const atomic_bool *stop)
+static void *local_new(void *data, const atomic_bool *stop)
 {
-        const struct hunt *h = data;
+        const struct search *h = data;
         return scanner_new(&h->options, stop);
 }
 
-static bool visit(void *data, void *hand, const struct walk_file *file)
+static bool visit(void *data, void *local, const struct walk_file *file)
 {
-        struct hunt *h = data;
+        struct search *h = data;
         struct finding f;
-        if (file->is_link || !wildcards_fit(&h->names, file->path, file->name) ||
-            !wildcards_fit(&h->types, file->path, file->name))
+        if (file->is_link || !wildcards_match(&h->names, file->path, file->name) ||
+            !wildcards_match(&h->types, file->path, file->name))
                 return true;
-        int r = scan_file(hand, file, &f);
+        int r = scan_file(local, file, &f);
         if (r == 1) {
                 h->cut += f.cut;
-                keep(h, &f);
-        } else if (r == -ETIME && ++h->slow <= MOST_SLOW) {
+                add_finding(h, &f);
+        } else if (r == -ETIME && ++h->slow <= SLOW_MAX) {
                 return true;
         } else if (r < 0 && r != -ECANCELED) {
-                h->wrong = r;
+                h->error = r;
         }
-        return !h->wrong;
+        return !h->error;
 }
 
-/* What is below a directory comes behind its own path with a slash. */
-static bool is_behind(const char *path, bool is_directory, const char *last)
+/* Whether the file, or everything below the directory (its path and a slash), sorts after `last`. */
+static bool sorts_after(const char *path, bool is_directory, const char *last)
 {
         size_t n = strlen(path);
         int order = strncmp(path, last, n);
         return order > 0 || (order == 0 && (is_directory ? (unsigned char)last[n] < '/' : last[n] == '\0'));
 }
 
-static bool skips(void *data, const char *path, bool is_directory)
+static bool can_skip(void *data, const char *path, bool is_directory)
 {
-        struct hunt *h = data;
+        struct search *h = data;
         if (!h->more)
                 return false;
         (void)pthread_mutex_lock(&h->lock);
-        bool skipped = h->count && is_behind(path, is_directory, h->findings[0].path);
+        bool skipped = h->count && sorts_after(path, is_directory, h->findings[0].path);
         (void)pthread_mutex_unlock(&h->lock);
         return skipped;
 }
 
-static void dismiss(void *data, void *hand)
+static void local_free(void *data, void *local)
 {
         (void)data;
-        scanner_free(hand);
+        scanner_free(local);
 }
 
-static void ended(void *data)
+static void free_data(void *data)
 {
-        struct hunt *h = data;
+        struct search *h = data;
         for (size_t i = 0; i < h->count; i++)
                 finding_done(&h->findings[i]);
         free(h->findings);
@@ -184,13 +184,13 @@ static void ended(void *data)
 }
 
 static const struct walk_visitor visitor = {
-        .hire = hire, .visit = visit, .skips = skips, .dismiss = dismiss, .ended = ended,
-        .in_order = true, .counts = "files searched",
+        .local_new = local_new, .visit = visit, .can_skip = can_skip, .local_free = local_free, .free_data = free_data,
+        .in_order = true, .unit = "files searched",
 };
 
-/* --- the question --- */
+/* --- arguments --- */
 
-static bool take_mode(struct hunt *h, const json_t *arguments, struct tool_answer *answer)
+static bool parse_mode(struct search *h, const json_t *arguments, struct tool_answer *answer)
 {
         const char *word = tool_string(arguments, "output_mode");
         for (size_t i = 0; word && i < ARRAY_SIZE(mode_words); i++) {
@@ -200,18 +200,18 @@ static bool take_mode(struct hunt *h, const json_t *arguments, struct tool_answe
                 }
         }
         if (word)
-                tool_fail(answer, "output_mode is one of files_with_matches, content, count");
+                tool_fail(answer, "output_mode must be files_with_matches, content or count");
         return !word;
 }
 
-static bool take_filters(struct hunt *h, const json_t *arguments, struct tool_answer *answer)
+static bool parse_filters(struct search *h, const json_t *arguments, struct tool_answer *answer)
 {
         const char *glob = tool_string(arguments, "glob"), *type = tool_string(arguments, "type");
         CLEANUP_TEXT struct text why = { 0 };
         const char *patterns = type ? types_find(type, &why) : NULL;
         const char *wrong = glob ? wildcards_read(&h->names, glob) : NULL;
         if (wrong)
-                tool_fail(answer, "glob is wrong: %s", wrong);
+                tool_fail(answer, "invalid glob: %s", wrong);
         else if (type && !patterns)
                 tool_fail(answer, "%s", why.data ? why.data : "no memory");
         else if (type && (wrong = wildcards_read(&h->types, patterns)))
@@ -221,7 +221,7 @@ static bool take_filters(struct hunt *h, const json_t *arguments, struct tool_an
         return false;
 }
 
-static bool take_pattern(struct hunt *h, const json_t *arguments, struct tool_answer *answer)
+static bool parse_pattern(struct search *h, const json_t *arguments, struct tool_answer *answer)
 {
         char why[300];
         struct matcher_options o = { tool_flag(arguments, "case_insensitive"), h->options.multiline };
@@ -232,8 +232,8 @@ static bool take_pattern(struct hunt *h, const json_t *arguments, struct tool_an
         return h->matcher;
 }
 
-/* The directory that the paths begin in: of one file, the one that it is in. */
-static bool take_top(struct hunt *h, const struct spot *from, struct tool_answer *answer)
+/* Sets the directory that paths are relative to: the start, or the parent of a single file. */
+static bool set_top(struct search *h, const struct held_path *from, struct tool_answer *answer)
 {
         if (from->fd < 0) {
                 tool_fail(answer, "no such file or directory: %s", from->path);
@@ -252,14 +252,14 @@ static bool take_top(struct hunt *h, const struct spot *from, struct tool_answer
         return false;
 }
 
-static struct job *start(struct toolbox *box, const json_t *arguments, struct tool_answer *answer)
+static struct job *start(struct toolbox *tools, const json_t *arguments, struct tool_answer *answer)
 {
         const char *path = tool_string(arguments, "path");
-        json_int_t around = tool_integer(arguments, "context", 0);
-        CLEANUP_SPOT struct spot from = SPOT_NONE;
+        json_int_t context = tool_integer(arguments, "context", 0);
+        CLEANUP_HELD_PATH struct held_path from = HELD_PATH_NONE;
         struct error e = { 0 };
-        const struct workspace *workspace = toolbox_find(box, path ? path : "", &from, answer);
-        struct hunt *h = workspace ? calloc(1, sizeof *h) : NULL;
+        const struct workspace *workspace = toolbox_find(tools, path ? path : "", &from, answer);
+        struct search *h = workspace ? calloc(1, sizeof *h) : NULL;
         if (!h) {
                 if (workspace)
                         tool_fail(answer, "no memory");
@@ -268,19 +268,19 @@ static struct job *start(struct toolbox *box, const json_t *arguments, struct to
         (void)pthread_mutex_init(&h->lock, NULL);
         h->options = (struct scan_options){
                 .multiline = tool_flag(arguments, "multiline"),
-                .before = (size_t)tool_integer(arguments, "before", around),
-                .after = (size_t)tool_integer(arguments, "after", around),
+                .before = (size_t)tool_integer(arguments, "before", context),
+                .after = (size_t)tool_integer(arguments, "after", context),
                 .limit = (size_t)tool_integer(arguments, "head_limit", DEFAULT_LIMIT),
         };
-        if (!take_mode(h, arguments, answer) || !take_top(h, &from, answer) || !take_filters(h, arguments, answer) ||
-            !take_pattern(h, arguments, answer)) {
-                ended(h);
+        if (!parse_mode(h, arguments, answer) || !set_top(h, &from, answer) || !parse_filters(h, arguments, answer) ||
+            !parse_pattern(h, arguments, answer)) {
+                free_data(h);
                 return NULL;
         }
         struct walk_start where = { workspace, &from, tool_flag(arguments, "ignored") };
         struct job *j = walk_new(&where, &visitor, h, &e);
         if (!j)
-                toolbox_fail(box, answer, &e, from.path, false);
+                toolbox_fail(tools, answer, &e, from.path, false);
         return j;
 }
 
@@ -297,11 +297,11 @@ static bool is_separator(const char *line, const char *end)
         return end - line >= 3 && memcmp(line, "--\n", 3) == 0;
 }
 
-/* The first lines of a finding, no more than `most`. Returns how many matches they are. */
-static size_t add_lines(struct text *out, const struct finding *f, size_t most)
+/* Adds the first lines of a finding, at most `max_lines`. Returns how many matches they contain. */
+static size_t add_lines(struct text *out, const struct finding *f, size_t max_lines)
 {
         const char *line = f->text.data, *end = line + f->text.length;
-        size_t matches = 0, lines = f->marks.length < most ? f->marks.length : most;
+        size_t matches = 0, lines = f->marks.length < max_lines ? f->marks.length : max_lines;
         if (lines == f->marks.length && !f->more)
                 matches = f->matches;
         else
@@ -317,13 +317,13 @@ static size_t add_lines(struct text *out, const struct finding *f, size_t most)
 
 static void add_notes(const struct job *j, bool more, struct text *out)
 {
-        const struct hunt *h = walk_data(j);
+        const struct search *h = walk_data(j);
         const struct {
                 size_t count;
                 const char *what;
         } notes[] = {
                 { h->cut, "large files were searched only in their first 16 MiB" },
-                { h->slow, "files were passed over: the pattern takes too long in them" },
+                { h->slow, "files were skipped: the pattern takes too long in them" },
                 { walk_unreadable(j), "directories could not be read" },
         };
         if (more)
@@ -335,14 +335,14 @@ static void add_notes(const struct job *j, bool more, struct text *out)
 
 static void finish(struct job *j, struct tool_answer *answer)
 {
-        struct hunt *h = walk_data(j);
+        struct search *h = walk_data(j);
         size_t left = h->options.limit, matches = 0;
         bool more = h->more, separated = h->options.mode == SCAN_CONTENT && (h->options.before || h->options.after);
-        if (walk_failed(j) || h->wrong == -ENOMEM) {
+        if (walk_failed(j) || h->error == -ENOMEM) {
                 tool_fail(answer, "no memory");
                 return;
         }
-        if (h->wrong || (h->slow && !h->count)) {
+        if (h->error || (h->slow && !h->count)) {
                 tool_fail(answer, "the pattern takes too long; make it simpler");
                 return;
         }
@@ -358,36 +358,38 @@ static void finish(struct job *j, struct tool_answer *answer)
         if (!h->count)
                 text_add(&answer->text, "nothing matches");
         add_notes(j, more, &answer->text);
-        answer->structured = json_pack("{s:I, s:I, s:b}", "files", (json_int_t)h->count, "matches", (json_int_t)matches, "more",
-                                       more);
+        answer->structured = json_pack("{s:I, s:I, s:b}", "files", (json_int_t)h->count, "matches", (json_int_t)matches,
+                                       "more", more);
 }
 
 static const struct tool_field parameters[] = {
         { "pattern", TOOL_STRING, true, "A Perl-compatible regular expression.", 0, 0 },
-        { "path", TOOL_STRING, false, "A file or a directory; the workspace if it is left out.", 0, 0 },
-        { "glob", TOOL_STRING, false, "Only files with such names, as in *.c, *.{c,h} or src/**/*.h.", 0, 0 },
-        { "type", TOOL_STRING, false, "Only files of this kind: c, cpp, py, js, ts, rust, go, java, md, json, yaml, sh, …", 0, 0 },
-        { "output_mode", TOOL_STRING, false, "files_with_matches (if it is left out), content, or count.", 0, 0 },
-        { "case_insensitive", TOOL_BOOLEAN, false, "Take upper and lower case for the same.", 0, 0 },
-        { "multiline", TOOL_BOOLEAN, false, "Let a match go over several lines, and . match a newline.", 0, 0 },
-        { "context", TOOL_INTEGER, false, "Lines to show around each match, in content.", 0, MOST_CONTEXT },
-        { "before", TOOL_INTEGER, false, "Lines to show before each match.", 0, MOST_CONTEXT },
-        { "after", TOOL_INTEGER, false, "Lines to show behind each match.", 0, MOST_CONTEXT },
-        { "head_limit", TOOL_INTEGER, false, "How many lines or files to show; 250 if it is left out.", 1, MOST_LIMIT },
-        { "ignored", TOOL_BOOLEAN, false, "Also in what .gitignore leaves out.", 0, 0 },
+        { "path", TOOL_STRING, false, "The file or directory to search; default: the workspace.", 0, 0 },
+        { "glob", TOOL_STRING, false, "Only files that match, for example *.c, *.{c,h} or src/**/*.h.", 0, 0 },
+        { "type", TOOL_STRING, false,
+          "Only files of this type: c, cpp, py, js, ts, rust, go, java, md, json, yaml, sh, …", 0, 0 },
+        { "output_mode", TOOL_STRING, false, "files_with_matches (the default), content, or count.", 0, 0 },
+        { "case_insensitive", TOOL_BOOLEAN, false, "Ignore case.", 0, 0 },
+        { "multiline", TOOL_BOOLEAN, false, "Let a match span several lines, and . match a newline.", 0, 0 },
+        { "context", TOOL_INTEGER, false, "Lines to show before and after each match; content only.", 0, CONTEXT_MAX },
+        { "before", TOOL_INTEGER, false, "Lines to show before each match; content only.", 0, CONTEXT_MAX },
+        { "after", TOOL_INTEGER, false, "Lines to show after each match; content only.", 0, CONTEXT_MAX },
+        { "head_limit", TOOL_INTEGER, false, "How many lines or files to show; default 250.", 1, LIMIT_MAX },
+        { "ignored", TOOL_BOOLEAN, false, "Also search files that .gitignore excludes.", 0, 0 },
 };
 
 static const struct tool_field results[] = {
-        { "files", TOOL_INTEGER, true, "In how many files something was found, of those that are shown.", 0, 0 },
-        { "matches", TOOL_INTEGER, true, "How many matches were counted in them; one for each file with files_with_matches.", 0, 0 },
-        { "more", TOOL_BOOLEAN, true, "Whether there was more than was asked for.", 0, 0 },
+        { "files", TOOL_INTEGER, true, "Number of files with matches in this answer.", 0, 0 },
+        { "matches", TOOL_INTEGER, true,
+          "Number of matches in them; one per file with files_with_matches.", 0, 0 },
+        { "more", TOOL_BOOLEAN, true, "Whether there are more results than are shown.", 0, 0 },
 };
 
 const struct tool tool_grep = {
         .name = "Grep",
         .title = "Search in files",
-        .help = "Searches files for a regular expression: which files, which lines, or how many. Binary files are passed over, and "
-                "links are not followed. What is shown is in the order of the paths.",
+        .help = "Searches files for a regular expression and shows the matching files, the matching lines, or counts, "
+                "sorted by path. Binary files are skipped, and symbolic links are not followed.",
         .reads_only = true,
         .in_workspace = true,
         .idempotent = true,

@@ -1,15 +1,14 @@
 /*
- * HTML to readable text; see html.h.
+ * Converts HTML to readable text; see html.h.
  *
- * How it works: the page is a row of tags and texts (html_token.c), and the text is written word by word
- * (html_writer.c). Between the two stands a stack of the elements that are open, and no tree: an element does something
- * when it opens and something when it closes, as the table of roles says. The stack is kept as browsers keep theirs
- * where it matters: an item closes the item before it, a paragraph ends where a block begins, and an end tag that fits
- * nothing does nothing.
+ * How it works: html_token.c splits the page into tags and texts, and html_writer.c writes text word by word. Between
+ * them is a stack of open elements, not a tree: each element acts when it opens and when it closes, as its row in the
+ * table of roles says. The stack behaves like a browser's where it matters: an item closes the item before it, a
+ * paragraph ends where a block begins, and an end tag without a start tag does nothing.
  *
- * What an attacker controls: the page. The stack is bounded, and what nests deeper is left out; every step is bounded
- * by its depth; what is written is bounded by the writer. What the page's author hides from people (hidden, display:
- * none) is not shown to an agent either; style sheets are not read, so this stops the careless and not the clever.
+ * What an attacker controls: the page. The depth of the stack is limited, and deeper content is left out; each step
+ * takes time bounded by that depth; the writer limits the output. Content that the page hides from people (hidden,
+ * display: none) is not shown to an agent either. Style sheets are not read, so a page can still hide text by them.
  */
 #include "tools/html.h"
 
@@ -22,10 +21,10 @@
 #include "tools/html_token.h"
 #include "tools/html_writer.h"
 
-enum { DEPTH_MOST = 256, HREF_MOST = 2048, NAME_MOST = 16 };
+enum { DEPTH_MAX = 256, HREF_MAX = 2048, TAG_NAME_MAX = 16 };
 
 enum role {
-        ROLE_NONE,      /* an inline element, or one that we do not know: only its text counts */
+        ROLE_NONE,      /* an inline element, or an unknown one: only its text counts */
         ROLE_VOID,      /* has no content */
         ROLE_SKIP,      /* its content is not shown */
         ROLE_TITLE,
@@ -41,12 +40,12 @@ enum role {
         ROLE_PRE,
         ROLE_QUOTE,
         ROLE_LIST,
-        ROLE_NUMBERS,
+        ROLE_ORDERED,
         ROLE_ITEM,
         ROLE_TERM,
-        ROLE_MEANING,
+        ROLE_DEFINITION,
         ROLE_TABLE,
-        ROLE_SECTION,
+        ROLE_ROW_GROUP,
         ROLE_ROW,
         ROLE_CELL,
 };
@@ -56,11 +55,11 @@ enum role {
 #define VOIDS (ROLE(VOID) | ROLE(BREAK) | ROLE(RULE) | ROLE(IMAGE))
 
 struct element {
-        char name[NAME_MOST];
+        char name[TAG_NAME_MAX];
         enum role role;
 };
 
-/* In the order of strcmp(). */
+/* Sorted by strcmp(). */
 static const struct element elements[] = {
         { "a", ROLE_LINK },
         { "address", ROLE_BLOCK },
@@ -79,7 +78,7 @@ static const struct element elements[] = {
         { "code", ROLE_CODE },
         { "col", ROLE_VOID },
         { "datalist", ROLE_SKIP },
-        { "dd", ROLE_MEANING },
+        { "dd", ROLE_DEFINITION },
         { "details", ROLE_BLOCK },
         { "dialog", ROLE_DIALOG },
         { "dir", ROLE_LIST },
@@ -115,7 +114,7 @@ static const struct element elements[] = {
         { "nav", ROLE_BLOCK },
         { "noembed", ROLE_SKIP },
         { "noframes", ROLE_SKIP },
-        { "ol", ROLE_NUMBERS },
+        { "ol", ROLE_ORDERED },
         { "p", ROLE_PARAGRAPH },
         { "param", ROLE_VOID },
         { "plaintext", ROLE_PRE },
@@ -130,13 +129,13 @@ static const struct element elements[] = {
         { "summary", ROLE_BLOCK },
         { "svg", ROLE_SKIP },
         { "table", ROLE_TABLE },
-        { "tbody", ROLE_SECTION },
+        { "tbody", ROLE_ROW_GROUP },
         { "td", ROLE_CELL },
         { "template", ROLE_SKIP },
         { "textarea", ROLE_SKIP },
-        { "tfoot", ROLE_SECTION },
+        { "tfoot", ROLE_ROW_GROUP },
         { "th", ROLE_CELL },
-        { "thead", ROLE_SECTION },
+        { "thead", ROLE_ROW_GROUP },
         { "title", ROLE_TITLE },
         { "tr", ROLE_ROW },
         { "track", ROLE_VOID },
@@ -149,13 +148,13 @@ static const struct element elements[] = {
 
 struct open_element {
         enum role role;
-        uint32_t name;  /* its hash: two names with the same one close each other */
-        bool hides;     /* what is in it is not shown */
-        size_t prefix;  /* of the lines around it */
-        unsigned items; /* of a list */
+        uint32_t name;  /* its hash; an end tag closes the element with the same hash */
+        bool hides;     /* its content is not shown */
+        size_t prefix;  /* length of the line prefix outside of it */
+        unsigned items; /* of an ordered list, so far */
 };
 
-/* What is to know of an element besides its role. */
+/* What the attributes of a start tag say. */
 struct traits {
         int level; /* of a heading */
         bool hidden, open;
@@ -166,12 +165,12 @@ struct page {
         struct html_reader reader;
         struct html_writer writer;
         struct html_text *ret;
-        struct open_element stack[DEPTH_MOST];
+        struct open_element stack[DEPTH_MAX];
         size_t depth;
-        size_t deeper;  /* elements that found no room on it */
-        size_t hidden;  /* elements on it that hide */
-        size_t lists;
-        struct traits traits; /* of the one that begins */
+        size_t deeper;  /* open elements beyond DEPTH_MAX */
+        size_t hidden;  /* elements on the stack that hide their content */
+        size_t lists;   /* open lists */
+        struct traits traits; /* of the current start tag */
 };
 
 /* --- elements and attributes --- */
@@ -187,18 +186,18 @@ static enum role find_role(const char *name)
         return e ? e->role : ROLE_NONE;
 }
 
-/* The name in lower case, empty if it is longer than any that we know, and its hash. */
-static uint32_t take_name(const struct html_token *t, char ret[NAME_MOST])
+/* Stores the name in lower case, empty if it is longer than any known one. Returns the hash. */
+static uint32_t read_name(const struct html_token *t, char ret[TAG_NAME_MAX])
 {
         uint32_t hash = 2166136261U;
         size_t used = 0;
         for (size_t i = 0; i < t->length; i++) {
                 int c = t->bytes[i] ? tolower((unsigned char)t->bytes[i]) : '?';
                 hash = (hash ^ (uint32_t)c) * 16777619U;
-                if (used + 1 < NAME_MOST)
+                if (used + 1 < TAG_NAME_MAX)
                         ret[used++] = (char)c;
         }
-        ret[t->length < NAME_MOST ? used : 0] = '\0';
+        ret[t->length < TAG_NAME_MAX ? used : 0] = '\0';
         return hash;
 }
 
@@ -215,7 +214,7 @@ static bool style_hides(const struct html_attribute *a)
         return value.data && (strstr(value.data, "display:none") || strstr(value.data, "visibility:hidden"));
 }
 
-static void take_attribute(const struct html_attribute *a, struct traits *ret)
+static void read_attribute(const struct html_attribute *a, struct traits *ret)
 {
         if (html_is(a->name, a->name_length, "hidden"))
                 ret->hidden = true;
@@ -231,10 +230,13 @@ static void take_attribute(const struct html_attribute *a, struct traits *ret)
                 html_add_value(&ret->alt, a);
 }
 
-/* A link that leads somewhere, in ASCII, so that nothing hides in it, and without what would end it. */
-static void take_href(struct page *p)
+/*
+ * Sets the link's target, if it leads to another page. All but visible ASCII is percent-encoded, so that nothing hides
+ * in it, and so are the characters that would end the link.
+ */
+static void set_href(struct page *p)
 {
-        static const char *const nowhere[] = { "#", "javascript:", "data:" };
+        static const char *const skipped[] = { "#", "javascript:", "data:" };
         const char *at = p->traits.href.length ? p->traits.href.data : "", *end = at + p->traits.href.length;
         struct text *out = &p->writer.href;
         out->length = 0;
@@ -242,16 +244,16 @@ static void take_href(struct page *p)
                 at++;
         while (end > at && isspace((unsigned char)end[-1]))
                 end--;
-        for (size_t i = 0; i < ARRAY_SIZE(nowhere); i++)
-                if ((size_t)(end - at) >= strlen(nowhere[i]) && strncasecmp(at, nowhere[i], strlen(nowhere[i])) == 0)
+        for (size_t i = 0; i < ARRAY_SIZE(skipped); i++)
+                if ((size_t)(end - at) >= strlen(skipped[i]) && strncasecmp(at, skipped[i], strlen(skipped[i])) == 0)
                         return;
-        for (; at < end && out->length <= HREF_MOST; at++) {
+        for (; at < end && out->length <= HREF_MAX; at++) {
                 if (*at > ' ' && *at < 0x7f && !strchr("()<>", *at))
                         text_add_bytes(out, at, 1);
                 else if (*at != '\n' && *at != '\r' && *at != '\t')
                         text_format(out, "%%%02X", (unsigned char)*at);
         }
-        if (out->length > HREF_MOST)
+        if (out->length > HREF_MAX)
                 out->length = 0;
 }
 
@@ -259,7 +261,7 @@ static void take_href(struct page *p)
 
 static void begin_link(struct page *p)
 {
-        take_href(p);
+        set_href(p);
         html_begin_link(&p->writer);
 }
 
@@ -299,12 +301,12 @@ static void begin_quote(struct page *p)
         html_indent(&p->writer, "> ", true);
 }
 
-static void begin_meaning(struct page *p)
+static void begin_definition(struct page *p)
 {
         html_indent(&p->writer, "  ", true);
 }
 
-/* A list in a list has no empty line around it. */
+/* A nested list has no empty lines around it. */
 static void begin_list(struct page *p)
 {
         html_break(&p->writer, p->lists++ ? 1 : 2);
@@ -319,17 +321,17 @@ static void begin_item(struct page *p)
 {
         char mark[16] = "- ";
         size_t i = p->depth;
-        while (i > 0 && !(1U << p->stack[i - 1].role & (ROLE(LIST) | ROLE(NUMBERS))))
+        while (i > 0 && !(1U << p->stack[i - 1].role & (ROLE(LIST) | ROLE(ORDERED))))
                 i--;
-        if (i > 0 && p->stack[i - 1].role == ROLE_NUMBERS)
+        if (i > 0 && p->stack[i - 1].role == ROLE_ORDERED)
                 (void)snprintf(mark, sizeof mark, "%u. ", ++p->stack[i - 1].items);
         html_indent(&p->writer, mark, false);
-        p->writer.fresh = true;
+        p->writer.at_start = true;
 }
 
 static void end_item(struct page *p)
 {
-        p->writer.fresh = false;
+        p->writer.at_start = false;
 }
 
 static void begin_row(struct page *p)
@@ -353,21 +355,21 @@ static void end_cell(struct page *p)
 }
 
 #define TABLES (ROLE(CELL) | ROLE(TABLE))
-#define LISTS (ROLE(LIST) | ROLE(NUMBERS))
-#define TERMS (ROLE(TERM) | ROLE(MEANING))
+#define LISTS (ROLE(LIST) | ROLE(ORDERED))
+#define TERMS (ROLE(TERM) | ROLE(DEFINITION))
 
 static const struct {
-        size_t lines;    /* around it: 1 for its own, 2 with an empty one */
-        unsigned closes; /* open elements of these roles, when it begins, */
-        unsigned within; /* but not behind these */
-        unsigned ends;   /* its end tag does not look for its beginning behind these */
+        size_t lines;    /* around it: 1 for a new line, 2 for an empty line */
+        unsigned closes; /* roles of open elements that its start tag closes, */
+        unsigned within; /* unless one of these roles is between them */
+        unsigned stops;  /* its end tag does not close an element outside of these roles */
         void (*begin)(struct page *p);
         void (*end)(struct page *p);
 } roles[] = {
-        [ROLE_NONE] = { .ends = BLOCKS },
+        [ROLE_NONE] = { .stops = BLOCKS },
         [ROLE_VOID] = { 0 },
-        [ROLE_SKIP] = { .ends = TABLES },
-        [ROLE_TITLE] = { .ends = TABLES },
+        [ROLE_SKIP] = { .stops = TABLES },
+        [ROLE_TITLE] = { .stops = TABLES },
         [ROLE_BREAK] = { 0 },
         [ROLE_RULE] = { .closes = ROLE(PARAGRAPH), .within = TABLES },
         [ROLE_IMAGE] = { 0 },
@@ -380,12 +382,12 @@ static const struct {
         [ROLE_PRE] = { 2, ROLE(PARAGRAPH), TABLES, TABLES, begin_pre, end_pre },
         [ROLE_QUOTE] = { 2, ROLE(PARAGRAPH), TABLES, TABLES, begin_quote, NULL },
         [ROLE_LIST] = { 1, ROLE(PARAGRAPH), TABLES, TABLES, begin_list, end_list },
-        [ROLE_NUMBERS] = { 1, ROLE(PARAGRAPH), TABLES, TABLES, begin_list, end_list },
+        [ROLE_ORDERED] = { 1, ROLE(PARAGRAPH), TABLES, TABLES, begin_list, end_list },
         [ROLE_ITEM] = { 1, ROLE(ITEM), LISTS | TABLES, LISTS | TABLES, begin_item, end_item },
         [ROLE_TERM] = { 1, TERMS, ROLE(ITEM) | TABLES, TABLES, NULL, NULL },
-        [ROLE_MEANING] = { 1, TERMS, ROLE(ITEM) | TABLES, TABLES, begin_meaning, NULL },
+        [ROLE_DEFINITION] = { 1, TERMS, ROLE(ITEM) | TABLES, TABLES, begin_definition, NULL },
         [ROLE_TABLE] = { 2, ROLE(PARAGRAPH), TABLES, 0, NULL, NULL },
-        [ROLE_SECTION] = { 1, ROLE(SECTION), ROLE(TABLE), ROLE(TABLE), NULL, NULL },
+        [ROLE_ROW_GROUP] = { 1, ROLE(ROW_GROUP), ROLE(TABLE), ROLE(TABLE), NULL, NULL },
         [ROLE_ROW] = { 0, ROLE(ROW), ROLE(TABLE), ROLE(TABLE), begin_row, end_row },
         [ROLE_CELL] = { 0, ROLE(CELL), ROLE(ROW) | ROLE(TABLE), ROLE(TABLE), begin_cell, end_cell },
 };
@@ -406,7 +408,7 @@ static void end_element(struct page *p, const struct open_element *e)
 }
 
 /* Elements without content. */
-static void do_void(struct page *p, enum role role)
+static void show_void(struct page *p, enum role role)
 {
         struct html_writer *w = &p->writer;
         bool in_heading = p->depth && p->stack[p->depth - 1].role == ROLE_HEADING;
@@ -455,33 +457,33 @@ static void close_implied(struct page *p, enum role role)
         }
 }
 
-static void take_traits(struct page *p, const struct html_token *t, const char *name, enum role role)
+static void read_traits(struct page *p, const struct html_token *t, const char *name, enum role role)
 {
         struct html_attribute a;
-        /* A page that hides all of itself shows itself later. */
-        bool whole = strcmp(name, "body") == 0 || strcmp(name, "html") == 0;
+        /* A page that hides all of itself shows itself later, by a script. */
+        bool is_page = strcmp(name, "body") == 0 || strcmp(name, "html") == 0;
         text_done(&p->traits.href);
         text_done(&p->traits.alt);
         p->traits = (struct traits){ .level = role == ROLE_HEADING ? name[1] - '0' : 0 };
         for (const char *at = t->attributes; html_next_attribute(&at, t->end, &a);)
-                take_attribute(&a, &p->traits);
-        p->traits.hidden &= !whole;
+                read_attribute(&a, &p->traits);
+        p->traits.hidden &= !is_page;
 }
 
 static void open_element(struct page *p, const struct html_token *t)
 {
-        char name[NAME_MOST];
-        struct open_element e = { .name = take_name(t, name) };
+        char name[TAG_NAME_MAX];
+        struct open_element e = { .name = read_name(t, name) };
         e.role = find_role(name);
-        take_traits(p, t, name, e.role);
+        read_traits(p, t, name, e.role);
         close_implied(p, e.role);
         e.prefix = p->writer.prefix;
         e.hides = e.role == ROLE_SKIP || (e.role == ROLE_DIALOG && !p->traits.open) || p->traits.hidden;
         bool shown = !e.hides && !p->hidden && !p->deeper;
-        if (1U << e.role & VOIDS || (p->reader.drawings && t->is_closed)) {
+        if (1U << e.role & VOIDS || (p->reader.svg_depth && t->is_closed)) {
                 if (shown)
-                        do_void(p, e.role);
-        } else if (p->depth == DEPTH_MOST) {
+                        show_void(p, e.role);
+        } else if (p->depth == DEPTH_MAX) {
                 p->deeper++;
                 p->ret->cut = true;
         } else if (e.role != ROLE_NONE || !shown) {
@@ -494,8 +496,8 @@ static void open_element(struct page *p, const struct html_token *t)
 
 static void close_element(struct page *p, const struct html_token *t)
 {
-        char name[NAME_MOST];
-        uint32_t hash = take_name(t, name);
+        char name[TAG_NAME_MAX];
+        uint32_t hash = read_name(t, name);
         enum role role = find_role(name);
         if (p->deeper) {
                 p->deeper--;
@@ -507,10 +509,10 @@ static void close_element(struct page *p, const struct html_token *t)
                         pop_to(p, i);
                         return;
                 }
-                if (1U << e->role & roles[role].ends)
+                if (1U << e->role & roles[role].stops)
                         break;
         }
-        if (role == ROLE_PARAGRAPH && !p->hidden) /* an empty one */
+        if (role == ROLE_PARAGRAPH && !p->hidden) /* a </p> without <p> is an empty paragraph */
                 html_break(&p->writer, roles[role].lines);
 }
 
@@ -522,18 +524,18 @@ static void add_text(struct page *p, const struct html_token *t)
         if (!top || top->role != ROLE_TITLE) {
                 html_write(&p->writer, t->bytes, t->length, !t->verbatim);
         } else if (!p->ret->title.length) {
-                struct html_writer title = { .out = &p->ret->title, .most = HTML_TITLE_MOST };
+                struct html_writer title = { .out = &p->ret->title, .max_bytes = HTML_TITLE_MAX };
                 html_write(&title, t->bytes, t->length, true);
         }
 }
 
-void html_to_text(const char *html, size_t length, size_t most, struct html_text *ret)
+void html_to_text(const char *html, size_t length, size_t max_bytes, struct html_text *ret)
 {
         struct page p = { .reader = { .at = html, .end = html + length }, .ret = ret };
         struct html_token token;
         *ret = (struct html_text){ 0 };
         p.writer.out = &ret->body;
-        p.writer.most = most;
+        p.writer.max_bytes = max_bytes;
         while (!p.writer.full && html_next(&p.reader, &token)) {
                 if (token.kind == HTML_OPEN)
                         open_element(&p, &token);

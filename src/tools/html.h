@@ -1,6 +1,6 @@
 /*
- * HTML to readable text: headings, lists, links, code and tables in the marks that people write by hand, and nothing of
- * what a browser would not show. Theory of operation: html.c.
+ * Converts HTML to readable text, like Markdown: headings, lists, links, code and tables, without what a browser would
+ * not show. Theory of operation: html.c.
  */
 #ifndef RINGWALL_TOOLS_HTML_H
 #define RINGWALL_TOOLS_HTML_H
@@ -10,16 +10,19 @@
 
 #include "base/text.h"
 
-enum { HTML_TITLE_MOST = 512 };
+enum { HTML_TITLE_MAX = 512 };
 
 struct html_text {
-        struct text title; /* at most HTML_TITLE_MOST bytes, on one line */
-        struct text body;  /* at most as many bytes as was asked for; no white space around it */
-        bool cut;          /* there was more */
+        struct text title; /* at most HTML_TITLE_MAX bytes, on one line */
+        struct text body;  /* at most `max_bytes`; without leading and trailing white space */
+        bool cut;          /* text was left out */
 };
 
-/* Both texts are UTF-8 without control characters, but for newlines and tabs, whatever the bytes are. In linear time. */
-void html_to_text(const char *html, size_t length, size_t most, struct html_text *ret);
+/*
+ * Both texts are valid UTF-8 without control characters except newlines and tabs, whatever the input is. Takes linear
+ * time.
+ */
+void html_to_text(const char *html, size_t length, size_t max_bytes, struct html_text *ret);
 void html_text_done(struct html_text *t);
 #define CLEANUP_HTML_TEXT CLEANUP(html_text_done)
 

@@ -1,7 +1,7 @@
 /*
- * Charsets; see html_charset.h.
+ * Converts charsets; see html_charset.h.
  *
- * Not by iconv(3): it loads its tables from files, and here that would be files of the box's.
+ * It does not use iconv(3), which loads its tables from files: the box controls the files here.
  */
 #include "tools/html_charset.h"
 
@@ -14,7 +14,7 @@
 #include "tools/html_token.h"
 #include "tools/tool.h"
 
-enum { META_WITHIN = 1024 };
+enum { META_BYTES_MAX = 1024 }; /* in which a <meta> is looked for */
 
 enum charset { CHARSET_NONE, CHARSET_OTHER, CHARSET_UTF_8, CHARSET_WINDOWS_1252, CHARSET_UTF_16LE, CHARSET_UTF_16BE };
 
@@ -40,16 +40,16 @@ static const struct {
 };
 
 static const struct {
-        const char *mark;
+        const char *bytes;
         size_t length;
         enum charset charset;
-} marks[] = {
+} boms[] = {
         { "\xef\xbb\xbf", 3, CHARSET_UTF_8 },
         { "\xff\xfe", 2, CHARSET_UTF_16LE },
         { "\xfe\xff", 2, CHARSET_UTF_16BE },
 };
 
-static enum charset by_label(const char *label, size_t length)
+static enum charset find_by_label(const char *label, size_t length)
 {
         for (size_t i = 0; i < ARRAY_SIZE(labels); i++)
                 if (html_is(label, length, labels[i].label))
@@ -57,8 +57,8 @@ static enum charset by_label(const char *label, size_t length)
         return length ? CHARSET_OTHER : CHARSET_NONE;
 }
 
-/* "…charset=utf-8…", with or without quotes. */
-static enum charset by_parameter(const char *text, size_t length)
+/* Finds "charset=utf-8" in a content type, with or without quotes. */
+static enum charset find_by_parameter(const char *text, size_t length)
 {
         static const char word[] = "charset";
         const char *end = text + length;
@@ -78,14 +78,14 @@ static enum charset by_parameter(const char *text, size_t length)
                 size_t n = 0;
                 while (p + n < end && p[n] && !strchr(" \"';,", p[n]))
                         n++;
-                return by_label(p, n);
+                return find_by_label(p, n);
         }
         return CHARSET_NONE;
 }
 
-static enum charset by_meta(const char *bytes, size_t length)
+static enum charset find_by_meta(const char *bytes, size_t length)
 {
-        struct html_reader reader = { .at = bytes, .end = bytes + (length < META_WITHIN ? length : META_WITHIN) };
+        struct html_reader reader = { .at = bytes, .end = bytes + (length < META_BYTES_MAX ? length : META_BYTES_MAX) };
         struct html_token token;
         struct html_attribute a;
         while (html_next(&reader, &token)) {
@@ -94,11 +94,11 @@ static enum charset by_meta(const char *bytes, size_t length)
                 for (const char *at = token.attributes; html_next_attribute(&at, token.end, &a);) {
                         enum charset found = CHARSET_NONE;
                         if (html_is(a.name, a.name_length, "charset"))
-                                found = by_label(a.value, a.value_length);
+                                found = find_by_label(a.value, a.value_length);
                         else if (html_is(a.name, a.name_length, "content"))
-                                found = by_parameter(a.value, a.value_length);
+                                found = find_by_parameter(a.value, a.value_length);
                         if (found == CHARSET_UTF_16LE || found == CHARSET_UTF_16BE)
-                                return CHARSET_UTF_8; /* we could not have read it otherwise */
+                                return CHARSET_UTF_8; /* this <meta> was readable as ASCII, so the page is not UTF-16 */
                         if (found != CHARSET_NONE)
                                 return found;
                 }
@@ -128,7 +128,7 @@ static uint32_t utf16_unit(const char *bytes, bool big_endian)
 
 static bool add_utf16(struct text *out, const char *bytes, size_t length, bool big_endian)
 {
-        bool foreign = length % 2;
+        bool invalid = length % 2;
         for (size_t i = 0; i + 1 < length; i += 2) {
                 char utf8[4];
                 uint32_t c = utf16_unit(bytes + i, big_endian);
@@ -137,13 +137,13 @@ static bool add_utf16(struct text *out, const char *bytes, size_t length, bool b
                         c = 0x10000 + ((c & 0x3ff) << 10) + (low & 0x3ff);
                         i += 2;
                 }
-                foreign |= c >= 0xd800 && c <= 0xdfff;
+                invalid |= c >= 0xd800 && c <= 0xdfff;
                 text_add_bytes(out, utf8, html_write_utf8(c, utf8));
         }
-        return foreign;
+        return invalid;
 }
 
-/* Or was, before its last character was cut. */
+/* Also true when all but a last, truncated character is UTF-8 with at least one character beyond ASCII. */
 static bool is_utf8(const char *bytes, size_t length)
 {
         size_t good = text_utf8_valid(bytes, length), i = 0;
@@ -155,17 +155,17 @@ static bool is_utf8(const char *bytes, size_t length)
 bool html_decode(const char *bytes, size_t length, const char *content_type, bool is_html, struct text *out)
 {
         enum charset charset = CHARSET_NONE;
-        for (size_t i = 0; i < ARRAY_SIZE(marks) && charset == CHARSET_NONE; i++) {
-                if (length < marks[i].length || memcmp(bytes, marks[i].mark, marks[i].length) != 0)
+        for (size_t i = 0; i < ARRAY_SIZE(boms) && charset == CHARSET_NONE; i++) {
+                if (length < boms[i].length || memcmp(bytes, boms[i].bytes, boms[i].length) != 0)
                         continue;
-                charset = marks[i].charset;
-                bytes += marks[i].length;
-                length -= marks[i].length;
+                charset = boms[i].charset;
+                bytes += boms[i].length;
+                length -= boms[i].length;
         }
         if (charset == CHARSET_NONE && content_type)
-                charset = by_parameter(content_type, strlen(content_type));
+                charset = find_by_parameter(content_type, strlen(content_type));
         if (charset == CHARSET_NONE && is_html)
-                charset = by_meta(bytes, length);
+                charset = find_by_meta(bytes, length);
         if (charset == CHARSET_NONE)
                 charset = is_utf8(bytes, length) ? CHARSET_UTF_8 : CHARSET_WINDOWS_1252;
         if (charset == CHARSET_WINDOWS_1252)

@@ -1,4 +1,4 @@
-/* What a server sent, as UTF-8. */
+/* Converts a server's answer to UTF-8. */
 #ifndef RINGWALL_TOOLS_HTML_CHARSET_H
 #define RINGWALL_TOOLS_HTML_CHARSET_H
 
@@ -8,10 +8,10 @@
 #include "base/text.h"
 
 /*
- * Adds the bytes as UTF-8. Their charset is, in this order, what a byte order mark says, the header (`content_type`,
- * which may be NULL), a <meta> near the start of HTML; else UTF-8 if they are that, and Windows-1252 if not. Known are
- * UTF-8, UTF-16, and Windows-1252 with Latin-1 and ASCII in it, as browsers read them. True when something was not in
- * the charset, or the charset is not known: U+FFFD stands for it.
+ * Adds the bytes as UTF-8. Their charset is given by, in this order, a byte order mark, the header (`content_type`,
+ * which may be NULL), or a <meta> near the start of HTML; otherwise it is UTF-8 if the bytes are valid UTF-8, and
+ * Windows-1252 if not. Supported are UTF-8, UTF-16, and Windows-1252, which also stands for Latin-1 and ASCII, as in
+ * browsers; any other charset is read as UTF-8. Returns true when something was invalid and became U+FFFD.
  */
 bool html_decode(const char *bytes, size_t length, const char *content_type, bool is_html, struct text *out);
 

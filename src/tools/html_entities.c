@@ -1,8 +1,8 @@
 /*
  * Character references; see html_entities.h.
  *
- * The table has HTML 4's names and those of HTML 5's two thousand that people write. A name of Latin-1's is understood
- * without its semicolon too, as browsers do.
+ * The table has the names of HTML 4, and of the two thousand of HTML 5 those that are common. The name of a Latin-1
+ * character needs no semicolon, as in browsers.
  */
 #include "tools/html_entities.h"
 
@@ -11,14 +11,14 @@
 
 #include "base/memory.h"
 
-enum { LONGEST = 16, REPLACEMENT = 0xfffd };
+enum { NAME_SIZE = 16, REPLACEMENT = 0xfffd };
 
 struct entity {
-        char name[LONGEST];
+        char name[NAME_SIZE];
         uint32_t character;
 };
 
-/* In the order of strcmp(). */
+/* Sorted by strcmp(). */
 static const struct entity entities[] = {
         { "AElig", 0xc6 }, { "AMP", 0x26 }, { "Aacute", 0xc1 }, { "Abreve", 0x102 }, { "Acirc", 0xc2 },
         { "Agrave", 0xc0 }, { "Alpha", 0x391 }, { "Amacr", 0x100 }, { "Aogon", 0x104 }, { "Aring", 0xc5 },
@@ -137,7 +137,7 @@ static bool is_alphanumeric(char c)
 }
 
 /* "&#" and a number. */
-static size_t take_number(const char *bytes, size_t length, uint32_t *ret)
+static size_t read_number(const char *bytes, size_t length, uint32_t *ret)
 {
         bool hexadecimal = length > 2 && (bytes[2] == 'x' || bytes[2] == 'X');
         size_t start = hexadecimal ? 3 : 2, at = start;
@@ -159,38 +159,38 @@ static int compare(const void *name, const void *entity)
         return strcmp(name, ((const struct entity *)entity)->name);
 }
 
-static const struct entity *find(const char *name, size_t length)
+static const struct entity *find_entity(const char *name, size_t length)
 {
-        char copy[LONGEST] = "";
-        if (length == 0 || length >= LONGEST)
+        char copy[NAME_SIZE] = "";
+        if (length == 0 || length >= NAME_SIZE)
                 return NULL;
         memcpy(copy, name, length);
         return bsearch(copy, entities, ARRAY_SIZE(entities), sizeof *entities, compare);
 }
 
-/* Those that the first versions of HTML had, and its four own. */
+/* Early HTML had names for Latin-1 characters and for & < > and ". */
 static bool may_lack_semicolon(const struct entity *e)
 {
         uint32_t c = e->character;
         return (c >= 0xa0 && c <= 0xff) || c == '&' || c == '<' || c == '>' || c == '"';
 }
 
-size_t html_entity(const char *bytes, size_t length, bool in_attribute, uint32_t *ret)
+size_t html_read_entity(const char *bytes, size_t length, bool in_attribute, uint32_t *ret)
 {
         if (length > 1 && bytes[1] == '#')
-                return take_number(bytes, length, ret);
+                return read_number(bytes, length, ret);
         size_t n = 0;
-        while (n < LONGEST && n + 1 < length && is_alphanumeric(bytes[n + 1]))
+        while (n < NAME_SIZE && n + 1 < length && is_alphanumeric(bytes[n + 1]))
                 n++;
-        const struct entity *e = find(bytes + 1, n);
+        const struct entity *e = find_entity(bytes + 1, n);
         if (e && n + 1 < length && bytes[n + 1] == ';') {
                 *ret = e->character;
                 return n + 2;
         }
         if (in_attribute && (!e || (n + 1 < length && bytes[n + 1] == '=')))
                 return 0;
-        for (; n && !(e && may_lack_semicolon(e)); n--) /* the longest that is one: "&copy2" */
-                e = find(bytes + 1, n - 1);
+        for (; n && !(e && may_lack_semicolon(e)); n--) /* find the longest prefix that is a name: "&copy2" */
+                e = find_entity(bytes + 1, n - 1);
         if (!n)
                 return 0;
         *ret = e->character;

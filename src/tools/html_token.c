@@ -1,4 +1,4 @@
-/* Tags and texts; see html_token.h. */
+/* Splits HTML into tags and texts; see html_token.h. */
 #include "tools/html_token.h"
 
 #include <stdint.h>
@@ -25,7 +25,7 @@ bool html_is(const char *bytes, size_t length, const char *word)
 
 /* --- attributes --- */
 
-static void take_value(const char **at, const char *end, struct html_attribute *ret)
+static void read_value(const char **at, const char *end, struct html_attribute *ret)
 {
         const char *p = *at;
         while (p < end && is_space(*p))
@@ -53,7 +53,7 @@ bool html_next_attribute(const char **at, const char *end, struct html_attribute
         *at = p;
         if (p == end || *p == '>')
                 return false;
-        ret->name = p++; /* even a "=" */
+        ret->name = p++; /* the first byte may even be a "=" */
         while (p < end && !is_space(*p) && *p != '/' && *p != '>' && *p != '=')
                 p++;
         ret->name_length = (size_t)(p - ret->name);
@@ -62,7 +62,7 @@ bool html_next_attribute(const char **at, const char *end, struct html_attribute
                 p++;
         if (p < end && *p == '=') {
                 *at = p + 1;
-                take_value(at, end, ret);
+                read_value(at, end, ret);
         }
         return true;
 }
@@ -73,7 +73,7 @@ void html_add_value(struct text *out, const struct html_attribute *attribute)
         while (at < end) {
                 uint32_t character = 0;
                 char utf8[4];
-                size_t n = *at == '&' ? html_entity(at, (size_t)(end - at), true, &character) : 0;
+                size_t n = *at == '&' ? html_read_entity(at, (size_t)(end - at), true, &character) : 0;
                 if (n) {
                         text_add_bytes(out, utf8, html_write_utf8(character, utf8));
                 } else {
@@ -87,11 +87,11 @@ void html_add_value(struct text *out, const struct html_attribute *attribute)
 
 /* --- tokens --- */
 
-/* Elements whose content is text up to their own end; the last two know "&". */
+/* Elements whose content is text up to their end tag. Only in the last two "&" begins a character reference. */
 static const char *const raw_elements[] = {
         "script", "style", "xmp", "iframe", "noembed", "noframes", "plaintext", "title", "textarea",
 };
-enum { RAW_VERBATIM = 7 };
+enum { RAW_VERBATIM = 7 }; /* how many of them are verbatim */
 
 static const char *const *find_raw(const struct html_token *t)
 {
@@ -108,8 +108,8 @@ static bool ends_raw(const struct html_reader *r, const char *p)
                (is_space(p[length + 2]) || p[length + 2] == '/' || p[length + 2] == '>');
 }
 
-/* The content of such an element. False when there is none. */
-static bool take_raw(struct html_reader *r, struct html_token *ret)
+/* Reads the content of such an element. Returns false when it is empty. */
+static bool read_raw(struct html_reader *r, struct html_token *ret)
 {
         const char *p = r->at;
         bool verbatim = true;
@@ -146,8 +146,8 @@ static const char *skip_comment(const char *p, const char *end)
         return end;
 }
 
-/* "<!…>", "<?…>", "</1…>": nothing that is shown. */
-static const char *skip_nothing(const char *p, const char *end)
+/* Skips "<!…>", "<?…>" and "</1…>", which are not shown. */
+static const char *skip_hidden(const char *p, const char *end)
 {
         if (end - p >= 4 && memcmp(p, "<!--", 4) == 0)
                 return skip_comment(p + 4, end);
@@ -155,8 +155,8 @@ static const char *skip_nothing(const char *p, const char *end)
         return p ? p + 1 : end;
 }
 
-/* A tag with its attributes. False when the page ends inside it: then it is none. */
-static bool take_tag(struct html_reader *r, struct html_token *ret)
+/* Reads a tag with its attributes. Returns false when the page ends inside it: then it is ignored. */
+static bool read_tag(struct html_reader *r, struct html_token *ret)
 {
         struct html_attribute ignored;
         const char *p = r->at + 1;
@@ -171,23 +171,23 @@ static bool take_tag(struct html_reader *r, struct html_token *ret)
         while (html_next_attribute(&p, r->end, &ignored))
                 last = p;
         ret->end = p;
-        ret->is_closed = p > last && p[-1] == '/'; /* and not the last value's own */
+        ret->is_closed = p > last && p[-1] == '/'; /* the last value's own slash does not count */
         r->at = p < r->end ? p + 1 : p;
         return p < r->end;
 }
 
-static void note_element(struct html_reader *r, const struct html_token *t)
+static void update_state(struct html_reader *r, const struct html_token *t)
 {
         if (html_is(t->bytes, t->length, "svg") && !t->is_closed)
-                r->drawings = t->kind == HTML_OPEN ? r->drawings + 1 : r->drawings - (r->drawings > 0);
+                r->svg_depth = t->kind == HTML_OPEN ? r->svg_depth + 1 : r->svg_depth - (r->svg_depth > 0);
         const char *const *raw = t->kind == HTML_OPEN ? find_raw(t) : NULL;
-        r->raw = raw && !(r->drawings && t->is_closed) ? *raw : NULL;
+        r->raw = raw && !(r->svg_depth && t->is_closed) ? *raw : NULL;
 }
 
 bool html_next(struct html_reader *r, struct html_token *ret)
 {
         *ret = (struct html_token){ 0 };
-        if (r->raw && take_raw(r, ret))
+        if (r->raw && read_raw(r, ret))
                 return true;
         while (r->at < r->end) {
                 const char *p = r->at;
@@ -201,12 +201,12 @@ bool html_next(struct html_reader *r, struct html_token *ret)
                         return true;
                 }
                 if (is_letter(p[1]) || (p[1] == '/' && r->end - p > 2 && is_letter(p[2]))) {
-                        bool whole = take_tag(r, ret);
-                        if (whole)
-                                note_element(r, ret);
-                        return whole;
+                        bool is_complete = read_tag(r, ret);
+                        if (is_complete)
+                                update_state(r, ret);
+                        return is_complete;
                 }
-                r->at = skip_nothing(p, r->end);
+                r->at = skip_hidden(p, r->end);
         }
         return false;
 }

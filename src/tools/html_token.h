@@ -1,6 +1,6 @@
 /*
- * HTML as a row of tags and texts, the way browsers cut it (the standard's tokenizer, without what only scripts
- * notice). Every input has such a row. Nothing is copied: tokens point into the page. Linear in its length.
+ * Splits HTML into tags and texts as browsers do (the standard's tokenizer, without what only scripts can observe). No
+ * input is an error. Nothing is copied: tokens point into the page. Takes linear time.
  */
 #ifndef RINGWALL_TOOLS_HTML_TOKEN_H
 #define RINGWALL_TOOLS_HTML_TOKEN_H
@@ -14,21 +14,21 @@ enum html_kind { HTML_TEXT = 0, HTML_OPEN, HTML_CLOSE };
 
 struct html_token {
         enum html_kind kind;
-        const char *bytes;      /* the text, or the name of the tag as it is written */
+        const char *bytes;      /* the text, or the name of the tag as written */
         size_t length;
-        bool verbatim;          /* a text in which "&" is only "&" */
-        const char *attributes; /* of HTML_OPEN: up to its end, for html_next_attribute() */
+        bool verbatim;          /* a text without character references: "&" is only "&" */
+        const char *attributes; /* of a tag, up to `end`: for html_next_attribute() */
         const char *end;
-        bool is_closed;         /* "<x/>", which means something in drawings */
+        bool is_closed;         /* "<x/>", which matters only inside <svg> */
 };
 
 struct html_reader {
         const char *at, *end;
-        const char *raw; /* the element that we are in, in which there are no tags; NULL: none */
-        size_t drawings; /* <svg> that we are in: there "<style/>" has no content */
+        const char *raw; /* name of the current element, if its content has no tags; NULL otherwise */
+        size_t svg_depth; /* open <svg> elements: inside them "<style/>" has no content */
 };
 
-/* The next one; false behind the last. */
+/* Reads the next token. Returns false at the end. */
 bool html_next(struct html_reader *r, struct html_token *ret);
 
 struct html_attribute {
@@ -36,13 +36,13 @@ struct html_attribute {
         size_t name_length, value_length;
 };
 
-/* The attribute at *at, which moves behind it; false behind the last, at the ">" or the end. */
+/* Reads the attribute at *at and moves *at after it. Returns false at the ">" or the end. */
 bool html_next_attribute(const char **at, const char *end, struct html_attribute *ret);
 
-/* Whether bytes are this word, which is in lower case. */
+/* Whether the bytes are this word, ignoring case. `word` is in lower case. */
 bool html_is(const char *bytes, size_t length, const char *word);
 
-/* An attribute's value, with its character references resolved. */
+/* Adds an attribute's value, with its character references decoded. */
 void html_add_value(struct text *out, const struct html_attribute *attribute);
 
 #endif

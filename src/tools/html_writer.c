@@ -1,12 +1,12 @@
 /*
- * Readable text; see html_writer.h.
+ * Writes readable text; see html_writer.h.
  *
- * How it works: nothing that only separates is written when it is met. Breaks, spaces, the separators of cells and the
- * marks in front of links and code wait for the next word, and what no word follows is never written; so there are no
- * blanks at the ends of lines, no empty items, and no links without a text.
+ * How it works: breaks, spaces, cell separators and the opening marks of links and code are not written at once. They
+ * are pending until the next word, and are dropped if none follows; so outside of code blocks there is no trailing
+ * white space, and there are no empty items and no links without text.
  *
- * What an attacker controls: all of the text. What is written is UTF-8 without control characters and without
- * characters that nobody sees, in which a page could hide words for an agent; and never more than `most`.
+ * What an attacker controls: all of the text. The output is valid UTF-8 without control characters and without
+ * invisible characters, in which a page could hide words for an agent; and it never exceeds `max_bytes`.
  */
 #include "tools/html_writer.h"
 
@@ -16,50 +16,50 @@
 #include "base/memory.h"
 #include "tools/html_entities.h"
 
-static void put(struct html_writer *w, const char *bytes, size_t length)
+static void write_bytes(struct html_writer *w, const char *bytes, size_t length)
 {
-        size_t room = w->most > w->out->length ? w->most - w->out->length : 0;
+        size_t room = w->max_bytes > w->out->length ? w->max_bytes - w->out->length : 0;
         if (w->full)
                 return;
         if (length > room) {
                 w->full = true;
                 length = room;
-                while (length && ((unsigned char)bytes[length] & 0xc0) == 0x80) /* not inside a character */
+                while (length && ((unsigned char)bytes[length] & 0xc0) == 0x80) /* do not cut a character */
                         length--;
         }
         text_add_bytes(w->out, bytes, length);
 }
 
-static void put_string(struct html_writer *w, const char *text)
+static void write_string(struct html_writer *w, const char *text)
 {
-        put(w, text, strlen(text));
+        write_bytes(w, text, strlen(text));
 }
 
-/* An empty line has what the lines on both of its sides begin with, and no blanks behind that. */
+/* An empty line has the prefix that the lines before and after it share, without trailing spaces. */
 static void end_lines(struct html_writer *w)
 {
-        size_t length = w->around;
+        size_t length = w->common_prefix;
         while (length && w->later[length - 1] == ' ')
                 length--;
         for (; w->breaks && !w->full; w->breaks--) {
-                put_string(w, "\n");
+                write_string(w, "\n");
                 if (w->breaks > 1)
-                        put(w, w->later, length);
+                        write_bytes(w, w->later, length);
         }
 }
 
 static void begin_line(struct html_writer *w)
 {
-        put(w, w->next, w->prefix);
+        write_bytes(w, w->next, w->prefix);
         memcpy(w->next, w->later, w->prefix);
 }
 
-/* Something is about to be written: all that has waited for it comes first. */
+/* Writes all that is pending before a word. */
 static void begin_word(struct html_writer *w)
 {
         bool new_line = !w->begun || w->breaks;
         if (w->begun && w->breaks) {
-                w->broken |= w->cells && !w->fresh;
+                w->has_lines |= w->cells && !w->at_start;
                 end_lines(w);
         }
         w->breaks = 0;
@@ -67,34 +67,34 @@ static void begin_word(struct html_writer *w)
                 begin_line(w);
         if (w->separators) {
                 for (; w->separators; w->separators--, new_line = false)
-                        put_string(w, new_line ? "| " : " | ");
+                        write_string(w, new_line ? "| " : " | ");
         } else if (w->space && !new_line) {
-                put_string(w, " ");
+                write_string(w, " ");
         }
         w->begun = true;
-        w->around = w->prefix;
-        w->space = w->fresh = false;
-        if (w->fence == MARK_WAITS) {
-                w->fence = MARK_STANDS;
-                put_string(w, "```\n");
+        w->common_prefix = w->prefix;
+        w->space = w->at_start = false;
+        if (w->fence == MARK_PENDING) {
+                w->fence = MARK_OPEN;
+                write_string(w, "```\n");
                 begin_line(w);
         }
-        if (w->link == MARK_WAITS) {
-                w->link = MARK_STANDS;
-                put_string(w, "[");
+        if (w->link == MARK_PENDING) {
+                w->link = MARK_OPEN;
+                write_string(w, "[");
         }
-        if (w->code == MARK_WAITS) {
-                w->code = MARK_STANDS;
-                put_string(w, "`");
+        if (w->code == MARK_PENDING) {
+                w->code = MARK_OPEN;
+                write_string(w, "`");
         }
 }
 
 static void put_word(struct html_writer *w, const char *bytes, size_t length)
 {
-        if (!w->begun || w->breaks || w->space || w->fresh || w->separators || w->link == MARK_WAITS ||
-            w->code == MARK_WAITS || w->fence == MARK_WAITS)
+        if (!w->begun || w->breaks || w->space || w->at_start || w->separators || w->link == MARK_PENDING ||
+            w->code == MARK_PENDING || w->fence == MARK_PENDING)
                 begin_word(w);
-        put(w, bytes, length);
+        write_bytes(w, bytes, length);
 }
 
 void html_put(struct html_writer *w, const char *words)
@@ -104,18 +104,18 @@ void html_put(struct html_writer *w, const char *words)
 
 /* --- lines --- */
 
-/* A mark that waits goes on waiting; one that stands ends with its line. */
+/* Closes opened marks at the end of a line. Pending ones stay pending. */
 static void end_marks(struct html_writer *w)
 {
-        if (w->code == MARK_STANDS)
+        if (w->code == MARK_OPEN)
                 html_end_code(w);
-        if (w->link == MARK_STANDS)
+        if (w->link == MARK_OPEN)
                 html_end_link(w);
 }
 
 void html_break(struct html_writer *w, size_t lines)
 {
-        if (w->fresh || !lines)
+        if (w->at_start || !lines)
                 return;
         end_marks(w);
         if (w->breaks < lines)
@@ -125,7 +125,7 @@ void html_break(struct html_writer *w, size_t lines)
 void html_indent(struct html_writer *w, const char *mark, bool again)
 {
         size_t length = strlen(mark), old = w->prefix;
-        if (length <= HTML_PREFIX_MOST - old) { /* nobody reads what nests deeper than that */
+        if (length <= HTML_PREFIX_MAX - old) { /* deeper nesting is not indented */
                 memcpy(w->next + old, mark, length);
                 memset(w->later + old, ' ', length);
                 if (again)
@@ -137,23 +137,23 @@ void html_indent(struct html_writer *w, const char *mark, bool again)
 void html_unindent(struct html_writer *w, size_t prefix)
 {
         w->prefix = prefix;
-        if (w->around > prefix)
-                w->around = prefix;
+        if (w->common_prefix > prefix)
+                w->common_prefix = prefix;
 }
 
 /* --- marks --- */
 
 void html_begin_link(struct html_writer *w)
 {
-        w->link = w->verbatim || w->code != MARK_NONE || !w->href.length ? MARK_NONE : MARK_WAITS;
+        w->link = w->verbatim || w->code != MARK_NONE || !w->href.length ? MARK_NONE : MARK_PENDING;
 }
 
 void html_end_link(struct html_writer *w)
 {
-        if (w->link == MARK_STANDS) {
-                put_string(w, "](");
-                put(w, w->href.data, w->href.length);
-                put_string(w, ")");
+        if (w->link == MARK_OPEN) {
+                write_string(w, "](");
+                write_bytes(w, w->href.data, w->href.length);
+                write_string(w, ")");
         }
         w->link = MARK_NONE;
 }
@@ -161,13 +161,13 @@ void html_end_link(struct html_writer *w)
 void html_begin_code(struct html_writer *w)
 {
         if (w->code == MARK_NONE && !w->verbatim)
-                w->code = MARK_WAITS;
+                w->code = MARK_PENDING;
 }
 
 void html_end_code(struct html_writer *w)
 {
-        if (w->code == MARK_STANDS)
-                put_string(w, "`");
+        if (w->code == MARK_OPEN)
+                write_string(w, "`");
         w->code = MARK_NONE;
 }
 
@@ -175,12 +175,12 @@ void html_begin_fence(struct html_writer *w)
 {
         w->link = w->code = MARK_NONE;
         w->verbatim = true;
-        w->fence = MARK_WAITS;
+        w->fence = MARK_PENDING;
 }
 
 void html_end_fence(struct html_writer *w)
 {
-        if (w->fence == MARK_STANDS) {
+        if (w->fence == MARK_OPEN) {
                 w->fence = MARK_NONE;
                 w->breaks = 1;
                 html_put(w, "```");
@@ -194,38 +194,38 @@ void html_end_fence(struct html_writer *w)
 void html_begin_row(struct html_writer *w)
 {
         w->cells = w->separators = 0;
-        w->broken = w->fresh = false;
+        w->has_lines = w->at_start = false;
         html_break(w, 1);
 }
 
 void html_end_row(struct html_writer *w)
 {
         html_begin_row(w);
-        w->broken = true; /* the cell around it, if there is one */
+        w->has_lines = true; /* of the cell around it, if this table is in one */
 }
 
 void html_begin_cell(struct html_writer *w)
 {
         end_marks(w);
-        if (w->cells++ && !w->broken)
+        if (w->cells++ && !w->has_lines)
                 w->separators++;
-        w->fresh = true;
+        w->at_start = true;
 }
 
-/* Breaks at the end of a cell are none, unless it has several lines: then the next one begins on its own. */
+/* Breaks at the end of a cell are dropped, unless it has several lines: then the next cell begins a new line. */
 void html_end_cell(struct html_writer *w)
 {
         end_marks(w);
-        if (!w->fresh)
-                w->breaks = w->broken;
-        w->fresh = false;
+        if (!w->at_start)
+                w->breaks = w->has_lines;
+        w->at_start = false;
 }
 
 /* --- text --- */
 
-enum character { CHARACTER_SHOWN, CHARACTER_SPACE, CHARACTER_LINE, CHARACTER_UNSEEN };
+enum character { CHARACTER_SHOWN, CHARACTER_SPACE, CHARACTER_LINE, CHARACTER_INVISIBLE };
 
-static enum character kind_of(uint32_t c)
+static enum character classify(uint32_t c)
 {
         static const struct {
                 uint32_t first, last;
@@ -234,20 +234,20 @@ static enum character kind_of(uint32_t c)
                 { '\t', '\t', CHARACTER_SPACE },
                 { '\n', '\n', CHARACTER_LINE },
                 { '\f', '\r', CHARACTER_SPACE },
-                { 0, 0x1f, CHARACTER_UNSEEN },
+                { 0, 0x1f, CHARACTER_INVISIBLE },
                 { ' ', ' ', CHARACTER_SPACE },
-                { 0x7f, 0x9f, CHARACTER_UNSEEN },
+                { 0x7f, 0x9f, CHARACTER_INVISIBLE },
                 { 0xa0, 0xa0, CHARACTER_SPACE },
-                { 0xad, 0xad, CHARACTER_UNSEEN },       /* soft hyphen */
-                { 0x61c, 0x61c, CHARACTER_UNSEEN },     /* these turn what a person reads around */
-                { 0x200b, 0x200b, CHARACTER_UNSEEN },   /* zero width */
-                { 0x200e, 0x200f, CHARACTER_UNSEEN },
+                { 0xad, 0xad, CHARACTER_INVISIBLE },       /* soft hyphen */
+                { 0x61c, 0x61c, CHARACTER_INVISIBLE },     /* text direction, also below */
+                { 0x200b, 0x200b, CHARACTER_INVISIBLE },   /* zero width */
+                { 0x200e, 0x200f, CHARACTER_INVISIBLE },
                 { 0x2028, 0x2029, CHARACTER_LINE },
-                { 0x202a, 0x202e, CHARACTER_UNSEEN },
-                { 0x2060, 0x206f, CHARACTER_UNSEEN },
-                { 0xfeff, 0xfeff, CHARACTER_UNSEEN },
-                { 0xfff9, 0xfffb, CHARACTER_UNSEEN },
-                { 0xe0000, 0xe0fff, CHARACTER_UNSEEN }, /* a second ASCII that nobody sees */
+                { 0x202a, 0x202e, CHARACTER_INVISIBLE },
+                { 0x2060, 0x206f, CHARACTER_INVISIBLE },
+                { 0xfeff, 0xfeff, CHARACTER_INVISIBLE },
+                { 0xfff9, 0xfffb, CHARACTER_INVISIBLE },
+                { 0xe0000, 0xe0fff, CHARACTER_INVISIBLE }, /* tags: an invisible copy of ASCII */
         };
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
                 if (c >= rows[i].first && c <= rows[i].last)
@@ -255,11 +255,11 @@ static enum character kind_of(uint32_t c)
         return CHARACTER_SHOWN;
 }
 
-/* The character here, and how many bytes it takes. */
-static size_t take_character(const char *at, size_t length, bool decode, uint32_t *ret)
+/* Reads the character at `at`. Returns how many bytes it takes. */
+static size_t read_character(const char *at, size_t length, bool decode, uint32_t *ret)
 {
         unsigned char c = (unsigned char)*at;
-        size_t n = c == '&' && decode ? html_entity(at, length, false, ret) : 0;
+        size_t n = c == '&' && decode ? html_read_entity(at, length, false, ret) : 0;
         if (n)
                 return n;
         n = text_utf8_step(at, length);
@@ -272,12 +272,12 @@ static size_t take_character(const char *at, size_t length, bool decode, uint32_
 static void write_character(struct html_writer *w, uint32_t c)
 {
         char utf8[4];
-        switch (kind_of(c)) {
+        switch (classify(c)) {
         case CHARACTER_SHOWN:
                 put_word(w, utf8, html_write_utf8(c, utf8));
                 break;
         case CHARACTER_LINE:
-                if (w->verbatim && w->fence != MARK_WAITS)
+                if (w->verbatim && w->fence != MARK_PENDING)
                         w->breaks++;
                 w->space = !w->verbatim;
                 break;
@@ -286,7 +286,7 @@ static void write_character(struct html_writer *w, uint32_t c)
                         put_word(w, c == '\t' ? "\t" : " ", 1);
                 w->space = !w->verbatim;
                 break;
-        case CHARACTER_UNSEEN:
+        case CHARACTER_INVISIBLE:
                 break;
         }
 }
@@ -300,7 +300,7 @@ void html_write(struct html_writer *w, const char *bytes, size_t length, bool de
                 if (n) {
                         put_word(w, bytes, n);
                 } else {
-                        n = take_character(bytes, length, decode, &c);
+                        n = read_character(bytes, length, decode, &c);
                         write_character(w, c);
                 }
         }

@@ -1,7 +1,6 @@
 /*
- * Readable text, written word by word: white space is collapsed, lines begin with the marks of the lists and quotes
- * that they are in, and breaks, links and code are marked only when there is something to mark. Theory of operation:
- * html_writer.c.
+ * Writes readable text word by word. White space is collapsed, lines begin with the marks of their lists and quotes,
+ * and breaks and the marks of links and code are written only if text follows. Theory of operation: html_writer.c.
  */
 #ifndef RINGWALL_TOOLS_HTML_WRITER_H
 #define RINGWALL_TOOLS_HTML_WRITER_H
@@ -11,45 +10,48 @@
 
 #include "base/text.h"
 
-enum { HTML_PREFIX_MOST = 64 };
+enum { HTML_PREFIX_MAX = 64 };
 
-/* A pair of marks around text: nothing was asked for, the first waits for text, or stands there. */
-enum html_mark { MARK_NONE, MARK_WAITS, MARK_STANDS };
+/* A pair of marks around text: not requested, waiting for text, or opened. */
+enum html_mark { MARK_NONE, MARK_PENDING, MARK_OPEN };
 
 struct html_writer {
         struct text *out;
-        size_t most;           /* bytes of it in all */
-        bool full;             /* there was more */
+        size_t max_bytes;      /* of `out` */
+        bool full;             /* text was left out */
         bool begun;            /* something was written */
-        size_t breaks;         /* ends of lines that wait for the next word */
-        bool space;            /* waits for the next word, too */
-        bool fresh;            /* an item or a cell has just begun: its own breaks are none */
-        bool verbatim;         /* white space counts, and nothing is marked */
+        size_t breaks;         /* line breaks to write before the next word */
+        bool space;            /* a space to write before the next word */
+        bool at_start;         /* of an item or a cell: breaks are ignored */
+        bool verbatim;         /* white space is kept, and links and code are not marked */
         enum html_mark link, code, fence;
         struct text href;
-        /* What the next line begins with, and the lines behind it. */
-        char next[HTML_PREFIX_MOST], later[HTML_PREFIX_MOST];
-        size_t prefix;         /* how long both are */
-        size_t around;         /* the shortest that it has been since the last word */
-        /* The row of a table that we are in. */
-        size_t cells, separators;
-        bool broken;           /* one of its cells had several lines */
+        /* The prefix of the next line, and of the lines after it. */
+        char next[HTML_PREFIX_MAX], later[HTML_PREFIX_MAX];
+        size_t prefix;         /* length of both */
+        size_t common_prefix;  /* the shortest `prefix` since the last word */
+        /* The current table row: */
+        size_t cells, separators; /* begun cells; separators to write before the next word */
+        bool has_lines;        /* one of its cells has several lines */
 };
 
-/* Text of a page, whatever bytes it has; with `decode`, "&amp;" is "&". */
+/* Writes text of a page, which may be any bytes. With `decode`, character references are decoded. */
 void html_write(struct html_writer *w, const char *bytes, size_t length, bool decode);
 
-/* The next word begins a line: with 2, behind an empty one. */
+/* The next word begins a new line; with 2, after an empty line. */
 void html_break(struct html_writer *w, size_t lines);
 
-/* Words of our own, as they are. */
+/* Writes words unchanged. */
 void html_put(struct html_writer *w, const char *words);
 
-/* Behind their prefix lines begin with `mark`, then with spaces or the same again, until it is as long as it was. */
+/*
+ * Adds `mark` to the prefix of the next line. Later lines have it too with `again`, and spaces of its length otherwise.
+ * html_unindent() shortens the prefix to an earlier length.
+ */
 void html_indent(struct html_writer *w, const char *mark, bool again);
 void html_unindent(struct html_writer *w, size_t prefix);
 
-/* Up to the end of a line, all that is written is a link, or code. */
+/* The text between is a link, code, or a fenced block. The end of a line also ends a link or code. */
 void html_begin_link(struct html_writer *w);
 void html_end_link(struct html_writer *w);
 void html_begin_code(struct html_writer *w);

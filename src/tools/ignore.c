@@ -1,9 +1,9 @@
 /*
- * .gitignore, as gitignore(5) has it: of the rules of a directory and of those around it the last that matches decides, the
- * deepest directory first. A directory's rules come from .git/info/exclude, its .gitignore, and its .ignore, which means
- * the same to searches and nothing to git.
+ * .gitignore rules, as in gitignore(5): the deepest directory with a matching rule decides, and in it the last matching
+ * rule. A directory's rules come from .git/info/exclude, .gitignore, and .ignore, which search tools read and git does
+ * not.
  *
- * What an attacker controls: the files. One that is larger than the bound is read up to it.
+ * What an attacker controls: the files. Of a file larger than BYTES_MAX only the beginning is read.
  */
 #include "tools/ignore.h"
 
@@ -19,11 +19,11 @@
 #include "policy/pattern.h"
 #include "tools/wildcard.h"
 
-enum { MOST_BYTES = 256 << 10, MOST_MEMORY = 8 << 20 };
+enum { BYTES_MAX = 256 << 10, MEMORY_MAX = 8 << 20 };
 
 /* In the order of the bits. */
 static const struct {
-        const char *seen; /* the entry of the directory that tells of it */
+        const char *entry; /* of the directory: if it is missing, so is the file */
         const char *path;
 } sources[] = {
         { ".git", ".git/info/exclude" },
@@ -33,43 +33,43 @@ static const struct {
 
 struct rule {
         struct wildcard pattern;
-        bool keeps;       /* "!": what it matches is not left out */
-        bool directories; /* only those */
+        bool negated;     /* "!": what it matches is not excluded */
+        bool directories_only;
 };
 
 struct ignore {
-        struct ignore *around;
+        struct ignore *parent;
         atomic_uint holders;
         struct arena *arena;
         struct rule *rules;
         size_t count;
-        size_t prefix; /* how much of a path is the directory's own, with its slash */
+        size_t prefix; /* length of the directory's path, with its slash */
 };
 
-unsigned ignore_file(const char *name)
+unsigned ignore_file_bit(const char *name)
 {
         for (size_t i = 0; *name == '.' && i < ARRAY_SIZE(sources); i++)
-                if (strcmp(name, sources[i].seen) == 0)
+                if (strcmp(name, sources[i].entry) == 0)
                         return 1U << i;
         return 0;
 }
 
 static void add_rule(struct ignore *i, char *line)
 {
-        struct rule rule = { .keeps = *line == '!' };
+        struct rule rule = { .negated = *line == '!' };
         size_t length = strlen(line);
         while (length && line[length - 1] == ' ' && !(length > 1 && line[length - 2] == '\\'))
                 length--;
         line[length] = '\0';
         if (!*line || *line == '#')
                 return;
-        line += rule.keeps || (line[0] == '\\' && (line[1] == '#' || line[1] == '!'));
+        line += rule.negated || (line[0] == '\\' && (line[1] == '#' || line[1] == '!'));
         length = strlen(line);
         if (length && line[length - 1] == '/') {
-                rule.directories = true;
+                rule.directories_only = true;
                 line[--length] = '\0';
         }
-        if (!length || pattern_check(line)) /* what is not well-formed matches nothing */
+        if (!length || pattern_check(line)) /* a malformed pattern matches nothing */
                 return;
         rule.pattern = wildcard_prepare(line + (*line == '/'), strchr(line, '/') != NULL);
         struct rule *slot = arena_array_add(i->arena, &i->rules, &i->count, sizeof *slot);
@@ -79,9 +79,9 @@ static void add_rule(struct ignore *i, char *line)
 
 static void read_rules(struct ignore *i, int fd, size_t size)
 {
-        size_t most = size < MOST_BYTES ? size : MOST_BYTES, length = 0;
-        char *text = arena_alloc(i->arena, most + 1);
-        for (ssize_t n; text && length < most && (n = read(fd, text + length, most - length)) > 0;)
+        size_t max = size < BYTES_MAX ? size : BYTES_MAX, length = 0;
+        char *text = arena_alloc(i->arena, max + 1);
+        for (ssize_t n; text && length < max && (n = read(fd, text + length, max - length)) > 0;)
                 length += (size_t)n;
         if (!text)
                 return;
@@ -97,27 +97,27 @@ static void read_rules(struct ignore *i, int fd, size_t size)
         }
 }
 
-static struct ignore *make(struct ignore *around, const char *path)
+static struct ignore *make_rules(struct ignore *parent, const char *path)
 {
         struct ignore *i = calloc(1, sizeof *i);
-        if (!i || !(i->arena = arena_new(MOST_MEMORY))) {
+        if (!i || !(i->arena = arena_new(MEMORY_MAX))) {
                 free(i);
                 return NULL;
         }
-        i->around = ignore_hold(around);
+        i->parent = ignore_hold(parent);
         i->holders = 1;
         i->prefix = *path ? strlen(path) + 1 : 0;
         return i;
 }
 
-/* Without openat2 only what lies in the directory itself: no part of the way may be a link. */
+/* No part of the path may be a symbolic link. Without openat2, only files in the directory itself can be opened. */
 static int open_source(int directory, const char *path)
 {
         int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
-        return strchr(path, '/') ? fd_open_straight(directory, path, flags, 0) : openat(directory, path, flags);
+        return strchr(path, '/') ? fd_open_no_symlinks(directory, path, flags, 0) : openat(directory, path, flags);
 }
 
-struct ignore *ignore_enter(struct ignore *around, int directory, const char *path, unsigned files)
+struct ignore *ignore_enter(struct ignore *parent, int directory, const char *path, unsigned files)
 {
         struct ignore *i = NULL;
         for (size_t n = 0; files && n < ARRAY_SIZE(sources); n++) {
@@ -127,11 +127,11 @@ struct ignore *ignore_enter(struct ignore *around, int directory, const char *pa
                 CLEANUP_FD int fd = open_source(directory, sources[n].path);
                 if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size <= 0)
                         continue;
-                if (!i && !(i = make(around, path)))
+                if (!i && !(i = make_rules(parent, path)))
                         break;
                 read_rules(i, fd, (size_t)st.st_size);
         }
-        return i ? i : ignore_hold(around);
+        return i ? i : ignore_hold(parent);
 }
 
 struct ignore *ignore_hold(struct ignore *i)
@@ -144,21 +144,22 @@ struct ignore *ignore_hold(struct ignore *i)
 void ignore_drop(struct ignore *i)
 {
         while (i && --i->holders == 0) {
-                struct ignore *around = i->around;
+                struct ignore *parent = i->parent;
                 arena_free(i->arena);
                 free(i);
-                i = around;
+                i = parent;
         }
 }
 
 bool ignore_matches(const struct ignore *i, const char *path, bool is_directory)
 {
         const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-        for (; i; i = i->around)
+        for (; i; i = i->parent)
                 for (size_t n = i->count; n-- > 0;) {
                         const struct rule *r = &i->rules[n];
-                        if ((is_directory || !r->directories) && wildcard_fits(&r->pattern, path + i->prefix, name))
-                                return !r->keeps;
+                        if ((is_directory || !r->directories_only) &&
+                            wildcard_matches(&r->pattern, path + i->prefix, name))
+                                return !r->negated;
                 }
         return false;
 }

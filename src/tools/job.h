@@ -1,6 +1,7 @@
 /*
- * A job: what a tool has started and nobody waits for. The worker polls it, lets it step when something happened or its
- * time has come, and lets the tool answer when it is over. A command is one kind (shell.c), a search another (walk.c).
+ * A job: work that goes on after a tool's start() has returned. The worker polls its descriptors, calls step() on an
+ * event or at its deadline, and lets the tool answer when the job is over. Kinds: a command (shell.c), a search
+ * (walk.c), a fetch (web_fetching.c).
  */
 #ifndef RINGWALL_TOOLS_JOB_H
 #define RINGWALL_TOOLS_JOB_H
@@ -17,15 +18,15 @@ enum { JOB_FDS = 3 };
 struct job;
 
 struct job_kind {
-        /* What to poll for it. Returns how many. */
+        /* Stores what to poll. Returns how many entries. */
         nfds_t (*poll)(const struct job *j, struct pollfd ret[JOB_FDS]);
-        /* When it has to step even if nothing happens, by clock_ms(); INT64_MAX: never. */
+        /* When to call step() without an event, by clock_ms(); INT64_MAX: never. */
         int64_t (*deadline)(const struct job *j);
-        /* Goes on without waiting. True when it is over, which it stays. */
+        /* Continues without blocking. Returns true when the job is over, and in every later call. */
         bool (*step)(struct job *j);
-        /* A number that grows while it gets on, and what it counts, for people. */
+        /* Returns a number that grows while the job runs, and adds a text about it for people. */
         uint64_t (*progress)(const struct job *j, struct text *message);
-        /* Ends what still runs, without waiting for it. */
+        /* Stops the job if it still runs, and frees it. */
         void (*free)(struct job *j);
 };
 
@@ -34,7 +35,7 @@ struct job {
         const struct job_kind *kind;
 };
 
-/* NULL is nothing to free. */
+/* Ignores NULL. */
 static inline void job_free(struct job *j)
 {
         if (j)

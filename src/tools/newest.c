@@ -27,7 +27,7 @@ static void swap(struct found *a, struct found *b)
         *b = c;
 }
 
-/* The last in order is at the top. */
+/* The oldest is at the top. */
 static void sift_down(struct newest *h)
 {
         for (size_t i = 0, child; (child = 2 * i + 1) < h->count; i = child) {
@@ -47,7 +47,7 @@ static void sift_up(struct newest *h)
 
 static bool make_room(struct newest *h)
 {
-        if (h->count & (h->count - 1) || h->count == 1) /* it doubles, so it is full at powers of two */
+        if (h->count & (h->count - 1) || h->count == 1) /* the capacity doubles, so the list is full at powers of two */
                 return true;
         struct found *larger = realloc(h->list, (h->count ? h->count * 2 : 2) * sizeof *larger);
         h->list = larger ? larger : h->list;
@@ -56,7 +56,7 @@ static bool make_room(struct newest *h)
 
 void newest_add(struct newest *h, struct timespec when, const char *path)
 {
-        struct found new = { when, (char *)(uintptr_t)path }; /* for the comparison */
+        struct found new = { when, (char *)(uintptr_t)path }; /* borrowed for the comparison */
         bool full = h->count == h->limit;
         if (full && compare(&new, &h->list[0]) >= 0)
                 return;

@@ -1,10 +1,10 @@
 /*
- * Read: lines of a file with their numbers, or an image.
+ * Read: shows lines of a file with their numbers, or an image.
  *
- * How it works: in pieces, so that a file of any size takes the same memory. Lines before the first one that was asked for
- * are only counted, and reading stops behind the last.
+ * How it works: the file is read in pieces, so memory does not grow with its size. Lines before `offset` are only
+ * counted, and reading stops after the last requested line.
  *
- * What an attacker controls: the file's content and kind. It answers in bounded space whatever that is, and never waits.
+ * What an attacker controls: the file's content and type. Memory and the answer are bounded, and no read blocks.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,35 +19,37 @@
 
 enum {
         PIECE = 64 << 10,
-        FIRST_LOOK = 8 << 10, /* in which a byte that is no text makes a file binary */
-        MOST_LINES = 2000,
-        MOST_OF_A_LINE = 1 << 20,
-        MOST_TEXT = 2 << 20,
-        MOST_IMAGE = 5 << 20,
+        BINARY_CHECK = 8 << 10, /* a NUL in so many first bytes makes a file binary */
+        LINES_MAX = 2000,
+        LINE_SHOWN_MAX = 1 << 20,
+        TEXT_MAX = 2 << 20,
+        IMAGE_MAX = 5 << 20,
 };
 
 struct reading {
-        json_int_t line;          /* the number of the one that we are in, from 1 */
-        json_int_t first, behind; /* wanted: first <= line < behind */
-        size_t length;            /* of this line so far */
-        json_int_t shown;
-        bool in_line;             /* something of it was read */
-        bool foreign;             /* it had bytes that are not UTF-8 */
-        bool full;                /* the answer */
-        struct text partial;      /* the line, as far as it goes into the answer */
+        json_int_t line;          /* number of the current line, from 1 */
+        json_int_t first, end;    /* requested: first <= line < end */
+        size_t length;            /* of the current line so far */
+        json_int_t shown;         /* lines in the answer */
+        bool in_line;             /* a part of the current line was read */
+        bool invalid;             /* a shown line is not valid UTF-8 */
+        bool full;                /* the answer has reached TEXT_MAX */
+        struct text partial;      /* the current line, up to LINE_SHOWN_MAX */
         struct tool_answer *answer;
 };
 
 static void end_line(struct reading *r)
 {
-        if (r->line >= r->first && r->line < r->behind && !r->full) {
+        if (r->line >= r->first && r->line < r->end && !r->full) {
                 text_format(&r->answer->text, "%lld\t", (long long)r->line);
-                r->foreign |= tool_add_utf8(&r->answer->text, r->partial.data ? r->partial.data : "", r->partial.length);
+                r->invalid |=
+                        tool_add_utf8(&r->answer->text, r->partial.data ? r->partial.data : "", r->partial.length);
                 if (r->length > r->partial.length)
-                        text_format(&r->answer->text, "… (the line goes on for %zu bytes)", r->length - r->partial.length);
+                        text_format(&r->answer->text, "… (%zu more bytes in this line)",
+                                    r->length - r->partial.length);
                 text_add(&r->answer->text, "\n");
                 r->shown++;
-                r->full = r->answer->text.length > MOST_TEXT;
+                r->full = r->answer->text.length > TEXT_MAX;
         }
         r->partial.length = 0;
         r->length = 0;
@@ -55,15 +57,15 @@ static void end_line(struct reading *r)
         r->line++;
 }
 
-/* Returns how much of it was wanted. */
+/* Returns how many of the bytes were used. */
 static size_t add_piece(struct reading *r, const char *bytes, size_t length)
 {
-        size_t whole = length;
-        while (length && r->line < r->behind && !r->full) {
+        size_t given = length;
+        while (length && r->line < r->end && !r->full) {
                 const char *end = memchr(bytes, '\n', length);
                 size_t n = end ? (size_t)(end - bytes) : length;
-                if (r->line >= r->first && r->partial.length < MOST_OF_A_LINE) {
-                        size_t room = MOST_OF_A_LINE - r->partial.length;
+                if (r->line >= r->first && r->partial.length < LINE_SHOWN_MAX) {
+                        size_t room = LINE_SHOWN_MAX - r->partial.length;
                         text_add_bytes(&r->partial, bytes, n < room ? n : room);
                 }
                 r->length += n;
@@ -74,7 +76,7 @@ static size_t add_piece(struct reading *r, const char *bytes, size_t length)
                 bytes += n;
                 length -= n;
         }
-        return whole - length;
+        return given - length;
 }
 
 /* --- images --- */
@@ -98,15 +100,16 @@ static const char *image_type(const char *bytes, size_t length)
         return NULL;
 }
 
-static void read_image(int fd, const struct spot *s, const char *type, struct tool_answer *answer)
+static void read_image(int fd, const struct held_path *s, const char *type, struct tool_answer *answer)
 {
-        CLEANUP_FREE char *data = malloc(MOST_IMAGE + 1);
+        CLEANUP_FREE char *data = malloc(IMAGE_MAX + 1);
         size_t length = 0;
         ssize_t n = 0;
-        while (data && length <= MOST_IMAGE && (n = pread(fd, data + length, MOST_IMAGE + 1 - length, (off_t)length)) > 0)
+        while (data && length <= IMAGE_MAX &&
+               (n = pread(fd, data + length, IMAGE_MAX + 1 - length, (off_t)length)) > 0)
                 length += (size_t)n;
-        if (!data || n < 0 || length > MOST_IMAGE) {
-                tool_fail(answer, "%s is an image of %lld bytes, which is more than can be shown", s->path,
+        if (!data || n < 0 || length > IMAGE_MAX) {
+                tool_fail(answer, "%s is an image of %lld bytes and cannot be shown", s->path,
                           (long long)s->st.st_size);
                 return;
         }
@@ -117,7 +120,7 @@ static void read_image(int fd, const struct spot *s, const char *type, struct to
 
 /* --- the tool --- */
 
-static void read_lines(int fd, const struct spot *s, struct reading *r, char *piece, ssize_t n)
+static void read_lines(int fd, const struct held_path *s, struct reading *r, char *piece, ssize_t n)
 {
         struct tool_answer *answer = r->answer;
         bool more = false;
@@ -137,37 +140,38 @@ static void read_lines(int fd, const struct spot *s, struct reading *r, char *pi
                 tool_fail(answer, "offset %lld exceeds line count %lld", (long long)r->first, (long long)r->line - 1);
         if (answer->is_error)
                 return;
-        if (r->foreign)
-                text_add(&answer->text, "(the file is not UTF-8; bytes that are not are shown as \xef\xbf\xbd)\n");
+        if (r->invalid)
+                text_add(&answer->text, "(the file is not valid UTF-8; invalid bytes are shown as \xef\xbf\xbd)\n");
         if (more)
-                text_format(&answer->text, "(there is more: go on with offset %lld)\n", (long long)r->line);
-        answer->structured = json_pack("{s:s, s:I, s:I, s:b}", "path", s->path, "first_line", r->first, "lines", r->shown,
-                                       "more", more);
+                text_format(&answer->text, "(there is more: continue with offset %lld)\n", (long long)r->line);
+        answer->structured = json_pack("{s:s, s:I, s:I, s:b}", "path", s->path, "first_line", r->first, "lines",
+                                       r->shown, "more", more);
 }
 
-static void read_file(const struct toolbox *box, int fd, const struct spot *s, const json_t *arguments, struct tool_answer *answer)
+static void read_file(const struct toolbox *tools, int fd, const struct held_path *s, const json_t *arguments,
+                      struct tool_answer *answer)
 {
-        json_int_t first = tool_integer(arguments, "offset", 1), limit = tool_integer(arguments, "limit", MOST_LINES);
-        struct reading r = { .line = 1, .first = first, .behind = first + limit, .answer = answer };
+        json_int_t first = tool_integer(arguments, "offset", 1), limit = tool_integer(arguments, "limit", LINES_MAX);
+        struct reading r = { .line = 1, .first = first, .end = first + limit, .answer = answer };
         CLEANUP_FREE char *piece = malloc(PIECE);
         ssize_t n = piece ? pread(fd, piece, PIECE, 0) : -1;
         const char *image = n > 0 ? image_type(piece, (size_t)n) : NULL;
         if (image)
                 read_image(fd, s, image, answer);
-        else if (n > 0 && memchr(piece, '\0', (size_t)n < FIRST_LOOK ? (size_t)n : FIRST_LOOK))
+        else if (n > 0 && memchr(piece, '\0', (size_t)n < BINARY_CHECK ? (size_t)n : BINARY_CHECK))
                 tool_fail(answer, "%s is a binary file of %lld bytes", s->path, (long long)s->st.st_size);
         else
                 read_lines(fd, s, &r, piece, n);
         text_done(&r.partial);
-        if (!answer->is_error && tracker_mark(box->tracker, s->path, &s->st) < 0)
+        if (!answer->is_error && tracker_mark(tools->tracker, s->path, &s->st) < 0)
                 tool_fail(answer, "no memory");
 }
 
-static void run(struct toolbox *box, const json_t *arguments, struct tool_answer *answer)
+static void run(struct toolbox *tools, const json_t *arguments, struct tool_answer *answer)
 {
-        CLEANUP_SPOT struct spot s = SPOT_NONE;
+        CLEANUP_HELD_PATH struct held_path s = HELD_PATH_NONE;
         struct error e = { 0 };
-        if (!toolbox_find(box, tool_string(arguments, "file_path"), &s, answer))
+        if (!toolbox_find(tools, tool_string(arguments, "file_path"), &s, answer))
                 return;
         if (s.fd < 0) {
                 tool_fail(answer, "no such file: %s", s.path);
@@ -176,25 +180,25 @@ static void run(struct toolbox *box, const json_t *arguments, struct tool_answer
         } else if (!S_ISREG(s.st.st_mode)) {
                 tool_fail(answer, "%s is %s and cannot be read", s.path, tool_kind_of(s.st.st_mode));
         } else {
-                CLEANUP_FD int fd = spot_open(&s, O_RDONLY, &e);
+                CLEANUP_FD int fd = held_path_open(&s, O_RDONLY, &e);
                 if (fd < 0)
-                        toolbox_fail(box, answer, &e, s.path, false);
+                        toolbox_fail(tools, answer, &e, s.path, false);
                 else
-                        read_file(box, fd, &s, arguments, answer);
+                        read_file(tools, fd, &s, arguments, answer);
         }
 }
 
 static const struct tool_field parameters[] = {
-        { "file_path", TOOL_STRING, true, "What to read: absolute, or from the workspace on.", 0, 0 },
-        { "offset", TOOL_INTEGER, false, "The first line to show; 1 if it is left out.", 1, 1LL << 53 },
-        { "limit", TOOL_INTEGER, false, "How many lines to show; 2000 if it is left out.", 1, 1000000 },
+        { "file_path", TOOL_STRING, true, "The file to read: absolute, or relative to the workspace.", 0, 0 },
+        { "offset", TOOL_INTEGER, false, "The first line to show; default 1.", 1, 1LL << 53 },
+        { "limit", TOOL_INTEGER, false, "How many lines to show; default 2000.", 1, 1000000 },
 };
 
 static const struct tool_field results[] = {
-        { "path", TOOL_STRING, true, "The file, without links.", 0, 0 },
-        { "first_line", TOOL_INTEGER, true, "The number of the first line that is shown.", 0, 0 },
+        { "path", TOOL_STRING, true, "The file's absolute path, without symbolic links.", 0, 0 },
+        { "first_line", TOOL_INTEGER, true, "The number of the first line shown.", 0, 0 },
         { "lines", TOOL_INTEGER, true, "How many lines are shown.", 0, 0 },
-        { "more", TOOL_BOOLEAN, true, "Whether the file goes on behind them.", 0, 0 },
+        { "more", TOOL_BOOLEAN, true, "Whether there are more lines.", 0, 0 },
 };
 
 const struct tool tool_read = {

@@ -1,13 +1,13 @@
 /*
- * Searching one file; see scan.h.
+ * Searches one file; see scan.h.
  *
- * How it works: the file is read into a window, most files as a whole. What is searched always ends with a whole line; its
- * last part, with the lines that may have to be shown before a match, goes to the front, and the file is read on behind it.
- * The window grows for a line that is longer, up to a bound; beyond it the line is taken for two. With multiline the file
- * is one window, so of a file beyond the bound only the beginning is searched, and that is told.
+ * How it works: the file is read into a window, into which most files fit. The window is searched up to its last
+ * complete line. Then the rest of it, and the lines that may have to be shown before the next match, move to its start,
+ * and the file is read on after them. The window grows for a longer line, up to WINDOW_MAX; a longer one is split. With
+ * multiline the file must be in one window, so only the beginning of a larger file is searched, and the answer says so.
  *
- * What an attacker controls: the file. A NUL in the first bytes of the file or of a later window makes the rest of it binary,
- * which nobody wants to see; so a hole of any size is soon over.
+ * What an attacker controls: the file. A NUL near the start of the file or of what is read later makes the rest of the
+ * file binary, which is not searched; so a hole of any size costs little time.
  */
 #include "tools/scan.h"
 
@@ -23,30 +23,30 @@
 
 enum {
         WINDOW = 256 << 10,
-        MOST_WINDOW = 16 << 20,
-        KEPT_WINDOW = 1 << 20, /* for the next file */
-        FIRST_LOOK = 8 << 10,  /* in which a NUL makes a file binary */
-        FIRST_READ = 32 << 10, /* most files are shorter, and of those that are binary not more is read */
-        MOST_OF_A_LINE = 2000,
-        MOST_BEFORE = 64 << 10, /* bytes of lines that are kept for being shown */
+        WINDOW_MAX = 16 << 20,
+        KEPT_WINDOW = 1 << 20, /* a larger window is not kept for the next file */
+        BINARY_CHECK = 8 << 10, /* a NUL in so many first bytes makes a file binary */
+        FIRST_READ = 32 << 10, /* most files are shorter, and of a binary file no more is read */
+        LINE_SHOWN_MAX = 2000,
+        BEFORE_MAX = 64 << 10, /* bytes of lines that are kept to be shown before a match */
 };
 
 static size_t first_window = WINDOW;
 
 struct scanner {
-        struct scan_options o;
+        struct scan_options options;
         const atomic_bool *stop;
-        struct matcher_hand *matcher;
+        struct matcher_state *matcher;
         char *text;            /* the window */
         size_t size, length;
-        /* of this file: */
-        struct text label;     /* its path, as it is shown */
+        /* The current file; offsets are in the window. */
+        struct text label;     /* its path, as shown */
         struct finding *f;
-        size_t searched;       /* everything before this was */
-        size_t line, counted;  /* the number of the line that starts at `counted` */
-        size_t shown_to;       /* of the window, everything before this was shown or passed over */
-        size_t after_left;     /* lines to be shown behind the last match */
-        bool gap;              /* something between the last line shown and `shown_to` was not */
+        size_t searched;       /* all before this offset was searched */
+        size_t line, counted;  /* `line` is the number of the line that starts at `counted` */
+        size_t shown_to;       /* all before this offset was shown or skipped */
+        size_t after_left;     /* context lines still to show after the last match */
+        bool gap;              /* lines between the last one shown and `shown_to` were not shown */
 };
 
 void finding_done(struct finding *f)
@@ -66,8 +66,8 @@ struct scanner *scanner_new(const struct scan_options *options, const atomic_boo
         struct scanner *s = calloc(1, sizeof *s);
         if (!s)
                 return NULL;
-        *s = (struct scanner){ .o = *options, .stop = stop, .size = first_window };
-        s->matcher = matcher_hand_new(options->matcher, stop);
+        *s = (struct scanner){ .options = *options, .stop = stop, .size = first_window };
+        s->matcher = matcher_state_new(options->matcher, stop);
         s->text = malloc(s->size);
         if (!s->matcher || !s->text) {
                 scanner_free(s);
@@ -80,25 +80,25 @@ void scanner_free(struct scanner *s)
 {
         if (!s)
                 return;
-        matcher_hand_free(s->matcher);
+        matcher_state_free(s->matcher);
         text_done(&s->label);
         free(s->text);
         free(s);
 }
 
-/* --- what is shown --- */
+/* --- output --- */
 
-static const char *label(struct scanner *s)
+static const char *path_label(struct scanner *s)
 {
         if (!s->label.length) {
-                text_add(&s->label, strcmp(s->o.top, "/") == 0 ? "" : s->o.top);
+                text_add(&s->label, strcmp(s->options.top, "/") == 0 ? "" : s->options.top);
                 text_add(&s->label, "/");
                 text_add_visible(&s->label, s->f->path, strlen(s->f->path));
         }
         return s->label.data ? s->label.data : "";
 }
 
-/* In blocks of a fixed size, which a compiler turns into vector instructions. */
+/* Counts in blocks of a fixed size, which the compiler vectorizes. */
 static size_t count_newlines(const char *p, size_t length)
 {
         enum { BLOCK = 64 };
@@ -114,7 +114,7 @@ static size_t count_newlines(const char *p, size_t length)
         return n;
 }
 
-static size_t number_of(struct scanner *s, size_t start)
+static size_t line_number(struct scanner *s, size_t start)
 {
         s->line += count_newlines(s->text + s->counted, start - s->counted);
         s->counted = start;
@@ -123,12 +123,12 @@ static size_t number_of(struct scanner *s, size_t start)
 
 static void show_line(struct scanner *s, size_t start, size_t end, enum scan_mark mark)
 {
-        const char separator = mark == MARK_AROUND ? '-' : ':', as_byte = (char)mark;
+        const char separator = mark == MARK_CONTEXT ? '-' : ':', as_byte = (char)mark;
         size_t n = end - start - (end > start && s->text[end - 1] == '\n');
         n -= n && s->text[start + n - 1] == '\r';
-        text_format(&s->f->text, "%s%c%zu%c", label(s), separator, number_of(s, start), separator);
-        (void)tool_add_utf8(&s->f->text, s->text + start, n < MOST_OF_A_LINE ? n : MOST_OF_A_LINE);
-        text_add(&s->f->text, n > MOST_OF_A_LINE ? "…\n" : "\n");
+        text_format(&s->f->text, "%s%c%zu%c", path_label(s), separator, line_number(s, start), separator);
+        (void)tool_add_utf8(&s->f->text, s->text + start, n < LINE_SHOWN_MAX ? n : LINE_SHOWN_MAX);
+        text_add(&s->f->text, n > LINE_SHOWN_MAX ? "…\n" : "\n");
         text_add_bytes(&s->f->marks, &as_byte, 1);
         s->shown_to = end;
         s->gap = false;
@@ -137,30 +137,30 @@ static void show_line(struct scanner *s, size_t start, size_t end, enum scan_mar
 static void show_after(struct scanner *s, size_t to)
 {
         for (; s->after_left && s->shown_to < to; s->after_left--)
-                show_line(s, s->shown_to, matcher_line_end(s->text, s->length, s->shown_to), MARK_AROUND);
+                show_line(s, s->shown_to, matcher_line_end(s->text, s->length, s->shown_to), MARK_CONTEXT);
 }
 
-/* The lines of a match, with those around it that were not shown yet. */
+/* Shows the lines of a match, with the context lines that were not shown yet. */
 static void show_match(struct scanner *s, size_t start, size_t end)
 {
         size_t from = start;
         show_after(s, start);
-        for (size_t i = 0; i < s->o.before && from > s->shown_to; i++)
+        for (size_t i = 0; i < s->options.before && from > s->shown_to; i++)
                 from = matcher_line_start(s->text, from - 1);
         if (from < s->shown_to)
                 from = s->shown_to;
-        if (s->f->marks.length && (s->gap || from > s->shown_to) && (s->o.before || s->o.after))
+        if (s->f->marks.length && (s->gap || from > s->shown_to) && (s->options.before || s->options.after))
                 text_add(&s->f->text, "--\n");
         for (size_t at = from, next; at < end; at = next) {
                 next = matcher_line_end(s->text, s->length, at);
-                show_line(s, at, next, at < start ? MARK_AROUND : at == start ? MARK_MATCH : MARK_GOES_ON);
+                show_line(s, at, next, at < start ? MARK_CONTEXT : at == start ? MARK_MATCH : MARK_CONTINUED);
         }
-        s->after_left = s->o.after;
+        s->after_left = s->options.after;
 }
 
 /* --- searching --- */
 
-/* 1 when all is known that was asked for, 0 when there may be more, or -errno. */
+/* Returns 1 when the rest of the file need not be searched, 0 when it must be, or -errno. */
 static int search_window(struct scanner *s, size_t to)
 {
         size_t start = 0, end = 0;
@@ -168,32 +168,32 @@ static int search_window(struct scanner *s, size_t to)
         matcher_begin(s->matcher, s->text, to, s->searched);
         while ((r = matcher_next(s->matcher, &start, &end)) == 1) {
                 s->f->matches++;
-                if (s->o.mode == SCAN_FILES)
+                if (s->options.mode == SCAN_FILES)
                         return 1;
-                if (s->o.mode != SCAN_CONTENT)
+                if (s->options.mode != SCAN_CONTENT)
                         continue;
-                if (s->f->marks.length >= s->o.limit) {
+                if (s->f->marks.length >= s->options.limit) {
                         s->f->more = true;
                         return 1;
                 }
                 show_match(s, start, end);
         }
-        if (r == 0 && s->o.mode == SCAN_CONTENT)
+        if (r == 0 && s->options.mode == SCAN_CONTENT)
                 show_after(s, to);
         return r;
 }
 
-/* Makes room by letting go of what was searched, but for the lines that may be shown before the next match. */
+/* Drops what was searched, except for the lines that may be shown before the next match. */
 static void slide(struct scanner *s, size_t searched)
 {
         size_t keep = searched;
-        for (size_t i = 0; i < s->o.before && keep > s->shown_to && searched - keep < MOST_BEFORE; i++)
+        for (size_t i = 0; i < s->options.before && keep > s->shown_to && searched - keep < BEFORE_MAX; i++)
                 keep = matcher_line_start(s->text, keep - 1);
         if (keep < s->shown_to)
                 keep = s->shown_to;
-        if (s->o.mode == SCAN_CONTENT)
-                (void)number_of(s, keep);
-        size_t from = keep - (keep > 0); /* with a newline in front: what follows is not the beginning of a text */
+        if (s->options.mode == SCAN_CONTENT)
+                (void)line_number(s, keep);
+        size_t from = keep - (keep > 0); /* keep a newline in front, so that \A does not match here */
         s->gap |= keep > s->shown_to;
         s->shown_to = s->counted = keep - from;
         s->searched = searched - from;
@@ -203,7 +203,7 @@ static void slide(struct scanner *s, size_t searched)
 
 static bool grow(struct scanner *s)
 {
-        if (s->size >= MOST_WINDOW)
+        if (s->size >= WINDOW_MAX)
                 return false;
         char *larger = realloc(s->text, s->size * 2);
         if (!larger)
@@ -213,15 +213,15 @@ static bool grow(struct scanner *s)
         return true;
 }
 
-/* Fills the window up to here. False: that was the end of the file, or of what is text in it. */
-static bool read_on(struct scanner *s, int fd, size_t to)
+/* Fills the window up to offset `to`. Returns false at EOF, or where the rest of the file is binary. */
+static bool read_more(struct scanner *s, int fd, size_t to)
 {
         size_t before = s->length;
         ssize_t n = 1;
         while (s->length < to && ((n = read(fd, s->text + s->length, to - s->length)) > 0 || (n < 0 && errno == EINTR)))
                 s->length += n > 0 ? (size_t)n : 0;
         size_t new = s->length - before;
-        if (memchr(s->text + before, '\0', new < FIRST_LOOK ? new : FIRST_LOOK)) {
+        if (memchr(s->text + before, '\0', new < BINARY_CHECK ? new : BINARY_CHECK)) {
                 s->length = before;
                 return false;
         }
@@ -236,29 +236,29 @@ static bool is_regular(int fd)
 
 static int search_file(struct scanner *s, int fd)
 {
-        bool more = read_on(s, fd, s->size < FIRST_READ ? s->size : FIRST_READ);
-        if (more && !is_regular(fd)) /* one that is short has ended already, whatever it is */
+        bool more = read_more(s, fd, s->size < FIRST_READ ? s->size : FIRST_READ);
+        if (more && !is_regular(fd)) /* a short one was read completely, whatever its type */
                 return 0;
-        more = more && read_on(s, fd, s->size);
+        more = more && read_more(s, fd, s->size);
         for (;;) {
-                size_t to = more && !s->o.multiline ? matcher_line_start(s->text, s->length) : s->length;
-                bool too_short = more && (s->o.multiline || to <= s->searched);
+                size_t to = more && !s->options.multiline ? matcher_line_start(s->text, s->length) : s->length;
+                bool too_short = more && (s->options.multiline || to <= s->searched);
                 if (*s->stop)
                         return -ECANCELED;
                 if (too_short && grow(s)) {
-                        more = read_on(s, fd, s->size);
+                        more = read_more(s, fd, s->size);
                         continue;
                 }
-                s->f->cut = s->o.multiline && more;
+                s->f->cut = s->options.multiline && more;
                 int r = search_window(s, too_short ? s->length : to);
                 if (r != 0 || !more || s->f->cut)
                         return r < 0 ? r : 0;
                 slide(s, too_short ? s->length : to);
-                more = read_on(s, fd, s->size);
+                more = read_more(s, fd, s->size);
         }
 }
 
-/* Forgets the last file, and the memory that it took if that was much. */
+/* Resets the state for the next file, and frees a large window. */
 static bool begin_file(struct scanner *s)
 {
         if (s->size > KEPT_WINDOW) {
@@ -273,12 +273,12 @@ static bool begin_file(struct scanner *s)
         return s->size;
 }
 
-/* Without lines there is one for the file. */
+/* Other modes than SCAN_CONTENT show one line for the file. */
 static void show_file(struct scanner *s)
 {
         static const char mark = MARK_MATCH;
-        text_add(&s->f->text, label(s));
-        if (s->o.mode == SCAN_COUNT)
+        text_add(&s->f->text, path_label(s));
+        if (s->options.mode == SCAN_COUNT)
                 text_format(&s->f->text, ":%zu", s->f->matches);
         text_add(&s->f->text, "\n");
         text_add_bytes(&s->f->marks, &mark, 1);
@@ -286,15 +286,16 @@ static void show_file(struct scanner *s)
 
 int scan_file(struct scanner *s, const struct walk_file *file, struct finding *ret)
 {
-        *ret = (struct finding){ .path = (char *)(uintptr_t)file->path }; /* borrowed until something is found */
-        CLEANUP_FD int fd = openat(file->directory, file->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+        *ret = (struct finding){ .path = (char *)(uintptr_t)file->path }; /* borrowed until there is a match */
+        CLEANUP_FD int fd =
+                openat(file->directory, file->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
         if (fd < 0)
                 return 0;
         if (!begin_file(s))
                 return -ENOMEM;
         s->f = ret;
         int r = search_file(s, fd);
-        if (r == 0 && ret->matches && s->o.mode != SCAN_CONTENT)
+        if (r == 0 && ret->matches && s->options.mode != SCAN_CONTENT)
                 show_file(s);
         ret->path = r == 0 && ret->matches ? strdup(file->path) : NULL;
         if (r == 0 && ret->matches && ret->path && !ret->text.failed && !ret->marks.failed && !s->label.failed)

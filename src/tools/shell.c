@@ -1,65 +1,82 @@
 /*
- * Running a command; see shell.h.
+ * Runs a command; see shell.h.
  *
- * How it works: bash runs in a session and process group of its own, with nothing to read and one pipe to write to. Nobody
- * waits: the caller polls the pipe and the process, and calls shell_step(). When bash has ended, what is in the pipe is
- * read and the rest is left: a program that it started in the background may hold the pipe for ever.
+ * How it works: bash runs in its own session and process group, with /dev/null as stdin and a pipe for its output (two
+ * pipes in the background). The caller polls the pipes and the pidfd, and calls shell_step(), which never blocks. When
+ * bash has exited, the pipes are read once more and closed without waiting for EOF: a process that it started may keep
+ * them open forever.
  *
- * What an attacker controls: the command, how much it writes and when it ends. Memory is bounded: the head and the tail of
- * the output are kept.
+ * What an attacker controls: the command, how much it writes and when it exits. Memory is bounded: only the head and
+ * the tail of the output are kept.
  */
 #include "tools/shell.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/pidfd.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/memory.h"
-#include "tools/family.h"
+#include "platform/platform.h"
+#include "tools/process_tree.h"
 
-static const char stage[] = "bash";
+struct spawn_data {
+        const struct shell_request *request;
+        const int *outputs;
+        int error; /* errno, set by the child, which shares our memory until it calls exec */
+};
+
+/*
+ * Runs in the child. In a box with a guard the worker is dumpable, so that commands could ptrace it. Therefore they run
+ * in a nested Landlock domain, from which they cannot. Returns errno; does not return on success.
+ */
+static int become_bash(struct spawn_data *s)
+{
+        sigset_t none;
+        char name[] = "bash", flag[] = "-c";
+        char *const arguments[] = { name, flag, (char *)(uintptr_t)s->request->command, NULL }; /* not modified */
+        (void)sigemptyset(&none);
+        for (int number = 1; number < NSIG; number++)
+                (void)signal(number, SIG_DFL); /* fails for SIGKILL and SIGSTOP, which is harmless */
+        int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+        if (setsid() < 0 || null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(s->outputs[0], STDOUT_FILENO) < 0 ||
+            dup2(s->outputs[1], STDERR_FILENO) < 0 || chdir(s->request->directory) < 0)
+                return errno;
+        int r = prctl(PR_GET_DUMPABLE) == 1 ? platform_enter_nested_domain() : 0;
+        if (r < 0)
+                return -r;
+        (void)sigprocmask(SIG_SETMASK, &none, NULL);
+        (void)execvpe(name, arguments, s->request->environment);
+        return errno;
+}
+
+static int run_child(void *data)
+{
+        struct spawn_data *s = data;
+        s->error = become_bash(s);
+        _exit(127);
+}
 
 static int spawn(const struct shell_request *request, const int outputs[2], pid_t *ret)
 {
-        posix_spawn_file_actions_t actions;
-        posix_spawnattr_t attributes;
-        sigset_t none, all;
-        char name[] = "bash", flag[] = "-c";
-        char *const words[] = { name, flag, (char *)(uintptr_t)request->command, NULL }; /* nobody writes to it */
-        (void)sigemptyset(&none);
+        struct spawn_data s = { .request = request, .outputs = outputs };
+        sigset_t all, before;
         (void)sigfillset(&all);
-        if (posix_spawn_file_actions_init(&actions) != 0)
-                return -ENOMEM;
-        if (posix_spawnattr_init(&attributes) != 0) {
-                (void)posix_spawn_file_actions_destroy(&actions);
-                return -ENOMEM;
-        }
-        int r = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-        if (r == 0)
-                r = posix_spawn_file_actions_adddup2(&actions, outputs[0], STDOUT_FILENO);
-        if (r == 0)
-                r = posix_spawn_file_actions_adddup2(&actions, outputs[1], STDERR_FILENO);
-        if (r == 0)
-                r = posix_spawn_file_actions_addchdir_np(&actions, request->directory);
-        if (r == 0)
-                r = posix_spawnattr_setsigmask(&attributes, &none);
-        if (r == 0)
-                r = posix_spawnattr_setsigdefault(&attributes, &all);
-        if (r == 0)
-                r = posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-        if (r == 0)
-                r = posix_spawnp(ret, name, &actions, &attributes, words, request->environment);
-        (void)posix_spawnattr_destroy(&attributes);
-        (void)posix_spawn_file_actions_destroy(&actions);
-        return -r;
+        (void)sigprocmask(SIG_BLOCK, &all, &before); /* signal handlers must not run in the child */
+        pid_t pid = platform_vfork(run_child, &s);
+        int code = pid < 0 ? errno : s.error;
+        (void)sigprocmask(SIG_SETMASK, &before, NULL);
+        if (pid > 0 && code)
+                (void)waitpid(pid, NULL, 0);
+        *ret = code ? -1 : pid; /* a reaped pid may belong to another process soon */
+        return -code;
 }
 
 /* --- as a job --- */
@@ -76,7 +93,7 @@ static nfds_t poll_for(const struct job *j, struct pollfd ret[JOB_FDS])
 static int64_t deadline(const struct job *j)
 {
         const struct shell *s = shell_of(j);
-        return s->ended || s->timed_out ? INT64_MAX : s->deadline; /* one that was killed ends when it can */
+        return s->ended || s->timed_out ? INT64_MAX : s->deadline; /* after the kill, only the pidfd matters */
 }
 
 static bool step(struct job *j)
@@ -89,28 +106,28 @@ static uint64_t progress(const struct job *j, struct text *message)
         const struct shell *s = shell_of(j);
         unsigned long long written = s->streams[0].written + s->streams[1].written;
         text_format(message, "%llu bytes of output", written);
-        return (uint64_t)(clock_ms() - s->began); /* one that is silent gets on too */
+        return (uint64_t)(clock_ms() - s->began); /* time counts as progress, even without output */
 }
 
-static void end(struct job *j)
+static void free_job(struct job *j)
 {
         shell_free(shell_of(j));
 }
 
-static const struct job_kind shell_kind = { poll_for, deadline, step, progress, end };
+static const struct job_kind shell_kind = { poll_for, deadline, step, progress, free_job };
 
 /* --- running it --- */
 
-/* The ends that the command writes to: one for both of its streams, or one for each. */
+/* Creates the pipes and stores their write ends: one for stdout and stderr, or one for each in the background. */
 static int open_streams(struct shell *s, const struct shell_request *request, int ret[2])
 {
-        size_t kept = request->background ? SHELL_KEPT_BACKGROUND : SHELL_KEPT;
+        size_t kept = request->background ? SHELL_KEPT_BACKGROUND : SHELL_OUTPUT_MAX;
         for (size_t i = 0; i < (request->background ? 2 : 1); i++) {
-                int ends[2];
-                if (pipe2(ends, O_CLOEXEC) < 0)
+                int pipe_ends[2];
+                if (pipe2(pipe_ends, O_CLOEXEC) < 0)
                         return -errno;
-                ret[i] = ends[1];
-                int r = capture_open(&s->streams[i], ends[0], kept / 2, request->filter);
+                ret[i] = pipe_ends[1];
+                int r = capture_open(&s->streams[i], pipe_ends[0], kept / 2, request->filter);
                 if (r < 0)
                         return r;
         }
@@ -122,10 +139,13 @@ struct shell *shell_start(const struct shell_request *request, struct error *e)
         int outputs[2] = { -1, -1 };
         struct shell *s = calloc(1, sizeof *s);
         if (!s) {
-                error_errno(e, ENOMEM, stage, "cannot start bash");
+                error_errno(e, ENOMEM, "cannot start bash");
                 return NULL;
         }
-        *s = (struct shell){ .job.kind = &shell_kind, .pidfd = -1, .background = request->background, .began = clock_ms(),
+        *s = (struct shell){ .job.kind = &shell_kind,
+                             .pidfd = -1,
+                             .background = request->background,
+                             .began = clock_ms(),
                              .streams = { { .fd = -1 }, { .fd = -1 } } };
         s->deadline = s->began + request->timeout_ms;
         int r = open_streams(s, request, outputs);
@@ -137,7 +157,7 @@ struct shell *shell_start(const struct shell_request *request, struct error *e)
         fd_close(&outputs[0]);
         fd_close(&outputs[1]);
         if (r < 0) {
-                error_errno(e, -r, stage, "cannot start bash");
+                error_errno(e, -r, "cannot start bash");
                 shell_free(s);
                 return NULL;
         }
@@ -147,7 +167,7 @@ struct shell *shell_start(const struct shell_request *request, struct error *e)
 static void kill_all(const struct shell *s)
 {
         if (s->pid > 1 && !s->ended)
-                family_kill(s->pid);
+                process_tree_kill(s->pid);
 }
 
 void shell_free(struct shell *s)
@@ -156,7 +176,7 @@ void shell_free(struct shell *s)
                 return;
         kill_all(s);
         if (s->pid > 1 && !s->ended)
-                (void)waitpid(s->pid, NULL, 0); /* it was killed, so this is no waiting */
+                (void)waitpid(s->pid, NULL, 0); /* does not block for long: it was killed */
         fd_close(&s->pidfd);
         for (size_t i = 0; i < ARRAY_SIZE(s->streams); i++)
                 capture_done(&s->streams[i]);
@@ -179,7 +199,7 @@ bool shell_step(struct shell *s)
         }
         if (!s->ended && waitpid(s->pid, &s->status, WNOHANG) == s->pid) {
                 s->ended = true;
-                read_output(s); /* what it wrote last */
+                read_output(s); /* its last output */
                 for (size_t i = 0; i < ARRAY_SIZE(s->streams); i++)
                         capture_finish(&s->streams[i]);
         }

@@ -1,4 +1,4 @@
-/* A command that runs beside the tools: its output as it comes, its end, its time. Theory of operation: shell.c. */
+/* A running command: its output, its exit status and its timeout. Theory of operation: shell.c. */
 #ifndef RINGWALL_TOOLS_SHELL_H
 #define RINGWALL_TOOLS_SHELL_H
 
@@ -11,22 +11,23 @@
 #include "tools/job.h"
 
 enum {
-        SHELL_KEPT = 100 << 10,           /* bytes of output, of a command that somebody waits for */
-        SHELL_KEPT_BACKGROUND = 1 << 20,  /* of each stream of one that nobody does */
+        SHELL_OUTPUT_MAX = 100 << 10,    /* bytes of output that are kept */
+        SHELL_KEPT_BACKGROUND = 1 << 20, /* the same for each stream of a background command */
 };
 
 struct shell {
         struct job job;
         pid_t pid;
-        int pidfd;               /* readable when it has ended */
-        int64_t began, deadline; /* of clock_ms() */
+        int pidfd;               /* readable when bash has exited */
+        int64_t began, deadline; /* by clock_ms() */
         bool ended, timed_out;
-        int status;              /* as wait has it */
-        bool background;         /* its streams are kept apart; else they are one, in their order */
+        int status;              /* of waitpid() */
+        bool background;         /* stdout and stderr are captured separately; otherwise both go to streams[0] */
         struct capture streams[2];
-        char id[33];             /* of one in the background: background.c */
-        char *command;           /* the same */
-        char started[32];        /* the same: the time, for people */
+        /* Only of background commands (background.c): */
+        char id[33];
+        char *command;
+        char started[32];        /* start time as text */
 };
 
 struct shell_request {
@@ -37,22 +38,22 @@ struct shell_request {
         const struct capture_filter *filter; /* NULL: none */
 };
 
-/* Starts `bash -c COMMAND` in a session of its own. NULL with an error when it cannot. */
+/* Starts `bash -c COMMAND` in a new session (setsid). Returns NULL with an error on failure. */
 struct shell *shell_start(const struct shell_request *request, struct error *e);
 
-/* The command that this job is. */
+/* The command of a job of this kind. */
 static inline struct shell *shell_of(const struct job *j)
 {
         return (struct shell *)(uintptr_t)j; /* its first member */
 }
 
-/* Kills whatever of it still runs, if it has not ended by itself. */
+/* Kills the command and what it started, unless bash has exited. */
 void shell_free(struct shell *s);
 
-/* Reads what came, notices its end, ends it when its time is up. True when all is over. */
+/* Reads output, kills the command after its timeout, and reaps bash. Returns true when bash has exited. */
 bool shell_step(struct shell *s);
 
-/* The exit status that a shell would tell: its own, 128 and the signal, 124 when its time was up. */
+/* The exit status as a shell reports it: its own, 128 + the signal, or 124 after a timeout. */
 int shell_exit_status(const struct shell *s);
 
 #endif

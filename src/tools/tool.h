@@ -1,6 +1,6 @@
 /*
- * The agent's tools: one file each, one table for all. They run inside the box, so what they can reach is what the box
- * can; what they add is a helpful answer. Called through toolbox_call(), which checks the arguments first.
+ * The agent's tools: one file each, one table for all. They run inside the box, so the box's walls confine them; the
+ * checks here only make answers helpful. Tools are called through toolbox_call(), which checks the arguments first.
  */
 #ifndef RINGWALL_TOOLS_TOOL_H
 #define RINGWALL_TOOLS_TOOL_H
@@ -18,106 +18,121 @@
 struct capture_filter;
 struct shell;
 
-enum { BACKGROUND_MOST = 32, WORKSPACES_MOST = 16 };
+enum { BACKGROUND_MAX = 32, WORKSPACES_MAX = 16 };
 
-/* A directory that tools work in, and what calls name it by. */
+/* A directory that tools work in, and its name in calls. */
 struct workspace_name {
         const char *name, *path;
 };
 
-/* What the tools of one session share. */
+/* The state that the tools of one session share. */
 struct toolbox {
         struct workspace **workspaces;
-        const struct workspace_name *names; /* of each */
+        const struct workspace_name *names; /* of the workspaces, in the same order */
         size_t workspace_count;
-        size_t current;                /* the one that the call is about: relative paths belong to it */
+        size_t current;                /* workspace of this call: relative paths start there */
         struct tracker *tracker;
-        mode_t new_mode;               /* of files that are made */
+        mode_t new_mode;               /* of new files */
         char *const *environment;      /* of commands */
-        int64_t most_seconds;          /* that a command may take; 0: as long as it was asked for */
-        const struct plan *plan;       /* of the box, to say which rule refused something; NULL: nobody knows */
-        domain_to_ascii *to_ascii;     /* for hosts in other scripts; NULL: there are none */
-        const struct capture_filter *filter; /* of what commands write; NULL: none */
-        struct shell *background[BACKGROUND_MOST]; /* commands that nobody waits for; NULL: free */
+        int64_t max_seconds;           /* upper limit of every timeout; 0: none */
+        const struct plan *plan;       /* of the box, to name the rule that refused an access; NULL: not known */
+        domain_to_ascii *to_ascii;     /* for host names that are not ASCII; NULL: such names are refused */
+        const struct capture_filter *filter; /* for the output of commands; NULL: none */
+        struct shell *background[BACKGROUND_MAX]; /* background commands; NULL: the slot is free */
 };
 
 struct tool_answer {
         bool is_error;
         struct text text;       /* what the agent reads */
-        json_t *structured;     /* the same for programs, as the tool's results say; NULL after an error */
-        const char *image_type; /* with it, text is not text but the image, as base64 */
+        json_t *structured;     /* the fields of the tool's `results`, for programs; NULL after an error */
+        const char *image_type; /* not NULL: `text` is an image of this type, as base64 */
 };
 
 enum tool_type { TOOL_STRING, TOOL_INTEGER, TOOL_BOOLEAN };
 
-/* A parameter, or a part of the structured result. */
+/* A parameter, or a field of the structured result. */
 struct tool_field {
         const char *name;
         enum tool_type type;
         bool required;
         const char *help;
-        json_int_t least, most; /* of an integer parameter; both 0: any */
+        json_int_t min, max; /* of an integer parameter; both 0: any value */
 };
 
 struct tool {
         const char *name, *title, *help;
         bool reads_only, destructive, idempotent, open_world;
-        bool in_workspace; /* where there are several, a call can name one */
+        bool in_workspace; /* takes the parameter `workspace` when there are several workspaces */
         const struct tool_field *parameters;
         size_t parameter_count;
         const struct tool_field *results;
         size_t result_count;
-        /* Either it answers at once, */
-        void (*run)(struct toolbox *box, const json_t *arguments, struct tool_answer *answer);
-        /* or it starts something that takes its time, and answers when that has ended. NULL: the answer says why not. */
-        struct job *(*start)(struct toolbox *box, const json_t *arguments, struct tool_answer *answer);
+        /* A tool has either run(), which answers at once, */
+        void (*run)(struct toolbox *tools, const json_t *arguments, struct tool_answer *answer);
+        /*
+         * or start() and finish(). start() returns a job, or NULL when the answer is complete; finish() answers when
+         * the job is over.
+         */
+        struct job *(*start)(struct toolbox *tools, const json_t *arguments, struct tool_answer *answer);
         void (*finish)(struct job *j, struct tool_answer *answer);
 };
 
 extern const struct tool tool_read, tool_write, tool_edit, tool_glob, tool_grep, tool_bash, tool_bash_output,
         tool_kill_shell, tool_web_fetch;
-extern const struct tool *const tools[];
+extern const struct tool *const tool_table[];
 extern const size_t tool_count;
 
 const struct tool *tool_find(const char *name);
 
-/* What a client is told of it, where there are these workspaces: name, schemas, annotations. NULL without memory. */
+/* The tool as `tools/list` shows it: name, schemas, annotations. NULL without memory. */
 json_t *tool_describe(const struct tool *t, const struct workspace_name *names, size_t count);
 
 /*
- * Checks the arguments against the table and runs it. Returns NULL when the answer is there, else what has to end first:
- * then toolbox_finish(). The answer is the caller's to end with tool_answer_done().
+ * Checks the arguments against the table and runs the tool. Returns NULL when the answer is complete; otherwise a job,
+ * and when that is over the caller gets the answer from toolbox_finish(). The caller frees the answer with
+ * tool_answer_done().
  */
-struct job *toolbox_call(struct toolbox *box, const struct tool *t, const json_t *arguments, struct tool_answer *answer);
+struct job *toolbox_call(struct toolbox *tools, const struct tool *t, const json_t *arguments,
+                         struct tool_answer *answer);
 void toolbox_finish(const struct tool *t, struct job *j, struct tool_answer *answer);
 void tool_answer_done(struct tool_answer *answer);
 
 /* --- for the tools themselves --- */
 
-/* Makes it an error, with this sentence alone. */
+/* Makes the answer an error with this text alone. */
 void tool_fail(struct tool_answer *answer, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Makes it this error, and says which rule of the box is behind it and what would allow it, if one is. `path` is absolute. */
-void toolbox_fail(const struct toolbox *box, struct tool_answer *answer, const struct error *e, const char *path, bool write);
+/*
+ * Makes the answer this error. If the box denies access to `path`, which is absolute, adds the rule that denies it and
+ * what would allow it.
+ */
+void toolbox_fail(const struct toolbox *tools, struct tool_answer *answer, const struct error *e, const char *path,
+                  bool write);
 
-/* Adds bytes that may be anything: what is not UTF-8 becomes U+FFFD. True when something was not. */
+/* Adds any bytes; each one that is not valid UTF-8 becomes U+FFFD. Returns true if there was one. */
 bool tool_add_utf8(struct text *out, const char *bytes, size_t length);
 
 const char *tool_string(const json_t *arguments, const char *name);
 json_int_t tool_integer(const json_t *arguments, const char *name, json_int_t fallback);
 bool tool_flag(const json_t *arguments, const char *name);
 
-/* Finds a path in one of the workspaces, and says which; NULL when the answer says why not. */
-const struct workspace *toolbox_find(const struct toolbox *box, const char *path, struct spot *ret, struct tool_answer *answer);
+/* Resolves a path in the workspaces. Returns the workspace that it is in, or NULL with an error in the answer. */
+const struct workspace *toolbox_find(const struct toolbox *tools, const char *path, struct held_path *ret,
+                                     struct tool_answer *answer);
 
-/* Whether a file may be overwritten: it was read, and is as it was then. False when the answer says why not. */
-bool toolbox_may_change(const struct toolbox *box, const struct spot *s, const char *verb, struct tool_answer *answer);
+/*
+ * Whether a file may be overwritten: it was read in this session and has not changed since. False with an error in the
+ * answer.
+ */
+bool toolbox_may_change(const struct toolbox *tools, const struct held_path *s, const char *verb,
+                        struct tool_answer *answer);
 
-/* Takes the command over, or ends it; the answer says which. */
-void background_add(struct toolbox *box, struct shell *s, const char *command, struct tool_answer *answer);
-void background_free(struct toolbox *box);
+/* Takes ownership of the command. Without a free slot, kills it and makes the answer an error. */
+void background_add(struct toolbox *tools, struct shell *s, const char *command, struct tool_answer *answer);
+/* For tests. */
+void background_free(struct toolbox *tools);
 
-/* "a fifo", "a socket"; what a file is when it is no regular one. */
+/* The type of a file that is not a regular one: "a fifo", "a socket". */
 const char *tool_kind_of(mode_t mode);
 
 #endif

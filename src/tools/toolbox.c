@@ -1,4 +1,4 @@
-/* What the tools have in common; see tool.h. */
+/* What the tools share: arguments, answers, paths; see tool.h. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -9,21 +9,21 @@
 #include "policy/pattern.h"
 #include "tools/tool.h"
 
-const struct tool *const tools[] = {
+const struct tool *const tool_table[] = {
         &tool_read, &tool_write, &tool_edit, &tool_glob, &tool_grep, &tool_bash, &tool_bash_output, &tool_kill_shell,
         &tool_web_fetch,
 };
-const size_t tool_count = ARRAY_SIZE(tools);
+const size_t tool_count = ARRAY_SIZE(tool_table);
 
 const struct tool *tool_find(const char *name)
 {
         for (size_t i = 0; i < tool_count; i++)
-                if (strcmp(tools[i]->name, name) == 0)
-                        return tools[i];
+                if (strcmp(tool_table[i]->name, name) == 0)
+                        return tool_table[i];
         return NULL;
 }
 
-/* --- what a client is told --- */
+/* --- descriptions for a client --- */
 
 static const char *type_name(enum tool_type type)
 {
@@ -33,9 +33,9 @@ static const char *type_name(enum tool_type type)
 static json_t *describe_field(const struct tool_field *f)
 {
         json_t *o = json_pack("{s:s, s:s}", "type", type_name(f->type), "description", f->help);
-        if (o && (f->least || f->most)) {
-                json_object_set_new(o, "minimum", json_integer(f->least));
-                json_object_set_new(o, "maximum", json_integer(f->most));
+        if (o && (f->min || f->max)) {
+                json_object_set_new(o, "minimum", json_integer(f->min));
+                json_object_set_new(o, "maximum", json_integer(f->max));
         }
         return o;
 }
@@ -53,7 +53,9 @@ static json_t *describe_fields(const struct tool_field *fields, size_t count)
 }
 
 static const struct tool_field workspace_field = {
-        "workspace", TOOL_STRING, false, "The workspace that relative paths and commands belong to; the first if it is left out.", 0, 0,
+        "workspace", TOOL_STRING,
+        false,       "The workspace for relative paths and commands; default: the first.",
+        0,           0,
 };
 
 static json_t *describe_parameters(const struct tool *t, const struct workspace_name *names, size_t count)
@@ -95,45 +97,47 @@ void tool_fail(struct tool_answer *answer, const char *format, ...)
         va_start(args, format);
         (void)vsnprintf(sentence, sizeof sentence, format, args);
         va_end(args);
-        text_drop_malformed(sentence); /* it may have been cut inside a character */
+        text_drop_malformed(sentence); /* vsnprintf() may have cut inside a character */
         tool_answer_done(answer);
         *answer = (struct tool_answer){ .is_error = true };
         text_add(&answer->text, sentence);
 }
 
-/* What a person would have to change. */
-static void add_way_out(struct text *out, const struct rule *by, const char *path, bool write)
+/* Adds what the user would have to change. */
+static void add_remedy(struct text *out, const struct rule *by, const char *path, bool write)
 {
         const char *group = by && by->set ? strrchr(by->set, ' ') : NULL;
         if (by && (by->kind == RULE_PROTECT || by->kind == RULE_DENY_WRITE) && group)
                 text_format(out, "filesystem.protect: [-%s] in the policy would allow it", group + 1);
         else if (by && (by->kind == RULE_PROTECT || by->kind == RULE_DENY_WRITE))
-                text_add(out, "to allow it, take that rule out");
+                text_add(out, "to allow it, remove that rule");
         else
                 text_format(out, "ringwall mcp --%s %s would allow it", write ? "rw" : "ro", path);
 }
 
-void toolbox_fail(const struct toolbox *box, struct tool_answer *answer, const struct error *e, const char *path, bool write)
+void toolbox_fail(const struct toolbox *tools, struct tool_answer *answer, const struct error *e, const char *path,
+                  bool write)
 {
         const struct rule *by = NULL;
         CLEANUP_TEXT struct text source = { 0 };
         bool refused = e->code == EACCES || e->code == EPERM || e->code == EROFS;
         tool_fail(answer, "%s", e->text);
-        if (!refused || !box->plan || *path != '/' || rules_decide(&box->plan->rules, path, write, &by))
-                return; /* or the file's own mode refuses it */
+        if (!refused || !tools->plan || *path != '/' || rules_decide(&tools->plan->rules, path, write, &by))
+                return; /* the plan allows it, so the file's mode refused it */
         if (by)
                 source_print(by->from, &source);
         text_add(&answer->text, "; the box does not allow it");
         if (by)
-                text_format(&answer->text, " (%s %s, from %s)", by->kind == RULE_READ ? "only read" : rule_kind_words[by->kind], by->path,
+                text_format(&answer->text, " (%s %s, from %s)",
+                            by->kind == RULE_READ ? "only read" : rule_kind_words[by->kind], by->path,
                             source.data ? source.data : "");
         text_add(&answer->text, "; ");
-        add_way_out(&answer->text, by, path, write);
+        add_remedy(&answer->text, by, path, write);
 }
 
-static const struct tool_field *find_field(const struct toolbox *box, const struct tool *t, const char *name)
+static const struct tool_field *find_field(const struct toolbox *tools, const struct tool *t, const char *name)
 {
-        if (t->in_workspace && box->workspace_count > 1 && strcmp(name, workspace_field.name) == 0)
+        if (t->in_workspace && tools->workspace_count > 1 && strcmp(name, workspace_field.name) == 0)
                 return &workspace_field;
         for (size_t i = 0; i < t->parameter_count; i++)
                 if (strcmp(t->parameters[i].name, name) == 0)
@@ -154,31 +158,32 @@ static bool has_type(const json_t *value, enum tool_type type)
         return false;
 }
 
-static bool check_argument(const struct toolbox *box, const struct tool *t, const char *name, const json_t *value,
+static bool check_argument(const struct toolbox *tools, const struct tool *t, const char *name, const json_t *value,
                            struct tool_answer *answer)
 {
-        const struct tool_field *f = find_field(box, t, name);
+        const struct tool_field *f = find_field(tools, t, name);
         if (!f) {
                 tool_fail(answer, "%s has no parameter '%.60s'", t->name, name);
         } else if (!has_type(value, f->type)) {
                 tool_fail(answer, "the parameter %s of %s must be %s %s", f->name, t->name,
                           f->type == TOOL_INTEGER ? "an" : "a", type_name(f->type));
-        } else if (f->type == TOOL_INTEGER && (f->least || f->most) &&
-                   (json_integer_value(value) < f->least || json_integer_value(value) > f->most)) {
-                tool_fail(answer, "the parameter %s of %s must be from %lld to %lld", f->name, t->name, (long long)f->least,
-                          (long long)f->most);
+        } else if (f->type == TOOL_INTEGER && (f->min || f->max) &&
+                   (json_integer_value(value) < f->min || json_integer_value(value) > f->max)) {
+                tool_fail(answer, "the parameter %s of %s must be from %lld to %lld", f->name, t->name,
+                          (long long)f->min, (long long)f->max);
         } else {
                 return true;
         }
         return false;
 }
 
-static bool check_arguments(const struct toolbox *box, const struct tool *t, const json_t *arguments, struct tool_answer *answer)
+static bool check_arguments(const struct toolbox *tools, const struct tool *t, const json_t *arguments,
+                            struct tool_answer *answer)
 {
         const char *name;
         json_t *value;
         json_object_foreach ((json_t *)(uintptr_t)arguments, name, value)
-                if (!check_argument(box, t, name, value, answer))
+                if (!check_argument(tools, t, name, value, answer))
                         return false;
         for (size_t i = 0; i < t->parameter_count; i++) {
                 if (t->parameters[i].required && !json_object_get(arguments, t->parameters[i].name)) {
@@ -189,64 +194,67 @@ static bool check_arguments(const struct toolbox *box, const struct tool *t, con
         return true;
 }
 
-/* An answer is UTF-8 without a NUL, whatever files have in them and are called: no text of JSON could carry it otherwise. */
-static void clean(struct text *text)
+/* Replaces invalid UTF-8 and NUL by U+FFFD: files and their names may have both, and a JSON string cannot. */
+static void make_json_safe(struct text *text)
 {
-        struct text whole = { 0 }, part = { 0 };
-        (void)tool_add_utf8(&whole, text->data, text->length);
-        for (size_t at = 0; !whole.failed && at < whole.length;) {
-                size_t n = strnlen(whole.data + at, whole.length - at);
-                text_add_bytes(&part, whole.data + at, n);
+        struct text valid = { 0 }, safe = { 0 };
+        (void)tool_add_utf8(&valid, text->data, text->length);
+        for (size_t at = 0; !valid.failed && at < valid.length;) {
+                size_t n = strnlen(valid.data + at, valid.length - at);
+                text_add_bytes(&safe, valid.data + at, n);
                 at += n;
-                if (at < whole.length)
-                        text_add(&part, "\xef\xbf\xbd");
+                if (at < valid.length)
+                        text_add(&safe, "\xef\xbf\xbd");
                 at++;
         }
-        part.failed |= whole.failed;
-        text_done(&whole);
+        safe.failed |= valid.failed;
+        text_done(&valid);
         text_done(text);
-        *text = part;
+        *text = safe;
 }
 
-static void complete(const struct tool *t, struct tool_answer *answer)
+static void complete_answer(const struct tool *t, struct tool_answer *answer)
 {
         struct text *text = &answer->text;
-        if (text->length && (text_utf8_valid(text->data, text->length) != text->length || strlen(text->data) != text->length))
-                clean(text);
+        if (text->length &&
+            (text_utf8_valid(text->data, text->length) != text->length || strlen(text->data) != text->length))
+                make_json_safe(text);
         if (text->failed || (!answer->is_error && !answer->structured))
                 tool_fail(answer, "%s ran out of memory", t->name);
 }
 
-/* The workspace that the call is about. */
-static bool choose_workspace(struct toolbox *box, const json_t *arguments, struct tool_answer *answer)
+/* Sets the workspace of this call. */
+static bool choose_workspace(struct toolbox *tools, const json_t *arguments, struct tool_answer *answer)
 {
         const char *asked = tool_string(arguments, workspace_field.name);
         CLEANUP_TEXT struct text known = { 0 };
-        box->current = 0;
-        for (size_t i = 0; asked && i < box->workspace_count; i++) {
-                text_format(&known, "%s%s", i ? ", " : "", box->names[i].name);
-                if (strcmp(box->names[i].name, asked) == 0) {
-                        box->current = i;
+        tools->current = 0;
+        for (size_t i = 0; asked && i < tools->workspace_count; i++) {
+                text_format(&known, "%s%s", i ? ", " : "", tools->names[i].name);
+                if (strcmp(tools->names[i].name, asked) == 0) {
+                        tools->current = i;
                         return true;
                 }
         }
         if (asked)
-                tool_fail(answer, "there is no workspace '%.60s'; there are %s", asked, known.data ? known.data : "none");
+                tool_fail(answer, "unknown workspace '%.60s'; the workspaces are %s", asked,
+                          known.data ? known.data : "none");
         return !asked;
 }
 
-struct job *toolbox_call(struct toolbox *box, const struct tool *t, const json_t *arguments, struct tool_answer *answer)
+struct job *toolbox_call(struct toolbox *tools, const struct tool *t, const json_t *arguments,
+                         struct tool_answer *answer)
 {
         struct job *started = NULL;
         *answer = (struct tool_answer){ 0 };
         if (!json_is_object(arguments))
-                tool_fail(answer, "%s needs its arguments as an object", t->name);
-        else if (check_arguments(box, t, arguments, answer) && choose_workspace(box, arguments, answer) && t->start)
-                started = t->start(box, arguments, answer);
+                tool_fail(answer, "the arguments of %s must be an object", t->name);
+        else if (check_arguments(tools, t, arguments, answer) && choose_workspace(tools, arguments, answer) && t->start)
+                started = t->start(tools, arguments, answer);
         else if (!answer->is_error)
-                t->run(box, arguments, answer);
+                t->run(tools, arguments, answer);
         if (!started)
-                complete(t, answer);
+                complete_answer(t, answer);
         return started;
 }
 
@@ -254,25 +262,25 @@ void toolbox_finish(const struct tool *t, struct job *j, struct tool_answer *ans
 {
         *answer = (struct tool_answer){ 0 };
         t->finish(j, answer);
-        complete(t, answer);
+        complete_answer(t, answer);
 }
 
 /* --- for the tools --- */
 
 bool tool_add_utf8(struct text *out, const char *bytes, size_t length)
 {
-        bool foreign = false;
+        bool invalid = false;
         while (length) {
                 size_t good = text_utf8_valid(bytes, length);
                 text_add_bytes(out, bytes, good);
                 if (good == length)
                         break;
                 text_add(out, "\xef\xbf\xbd");
-                foreign = true;
+                invalid = true;
                 bytes += good + 1;
                 length -= good + 1;
         }
-        return foreign;
+        return invalid;
 }
 
 const char *tool_string(const json_t *arguments, const char *name)
@@ -291,49 +299,51 @@ bool tool_flag(const json_t *arguments, const char *name)
         return json_is_true(json_object_get(arguments, name));
 }
 
-/* An absolute path that is in none of several. */
-static void fail_outside_all(const struct toolbox *box, const char *path, struct tool_answer *answer)
+/* An absolute path that is in none of several workspaces. */
+static void fail_outside_all(const struct toolbox *tools, const char *path, struct tool_answer *answer)
 {
         CLEANUP_TEXT struct text shown = { 0 }, roots = { 0 };
         text_add_visible(&shown, path, strlen(path));
-        for (size_t i = 0; i < box->workspace_count; i++)
-                text_format(&roots, "%s%s", i ? ", " : "", workspace_root(box->workspaces[i]));
+        for (size_t i = 0; i < tools->workspace_count; i++)
+                text_format(&roots, "%s%s", i ? ", " : "", workspace_root(tools->workspaces[i]));
         tool_fail(answer, "path is outside workspace root: %s is in none of %s", shown.data ? shown.data : "it",
                   roots.data ? roots.data : "them");
 }
 
-/* On its way to a path it was refused: which one that is, the rules know. */
-static void fail_to_find(const struct toolbox *box, const struct workspace *w, const char *path, const struct error *e,
-                         struct tool_answer *answer)
+/* The path could not be resolved. toolbox_fail() needs it absolute, to find the rule that denies it. */
+static void fail_to_find(const struct toolbox *tools, const struct workspace *w, const char *path,
+                         const struct error *e, struct tool_answer *answer)
 {
-        CLEANUP_TEXT struct text whole = { 0 };
+        CLEANUP_TEXT struct text absolute = { 0 };
         CLEANUP_ARENA struct arena *arena = arena_new((size_t)1 << 20);
         if (*path != '/')
-                text_format(&whole, "%s/", workspace_root(w));
-        text_add(&whole, path);
-        const char *normal = arena && whole.data ? pattern_normalise(arena, whole.data) : NULL;
-        toolbox_fail(box, answer, e, normal ? normal : "", false);
+                text_format(&absolute, "%s/", workspace_root(w));
+        text_add(&absolute, path);
+        const char *normalised = arena && absolute.data ? pattern_normalise(arena, absolute.data) : NULL;
+        toolbox_fail(tools, answer, e, normalised ? normalised : "", false);
 }
 
-const struct workspace *toolbox_find(const struct toolbox *box, const char *path, struct spot *ret, struct tool_answer *answer)
+const struct workspace *toolbox_find(const struct toolbox *tools, const char *path, struct held_path *ret,
+                                     struct tool_answer *answer)
 {
-        bool anywhere = *path == '/';
-        for (size_t i = anywhere ? 0 : box->current; i < box->workspace_count; i++) {
+        bool is_absolute = *path == '/';
+        for (size_t i = is_absolute ? 0 : tools->current; i < tools->workspace_count; i++) {
                 struct error e = { 0 };
-                if (workspace_find(box->workspaces[i], path, ret, &e) == 0)
-                        return box->workspaces[i];
-                if (anywhere && e.code == EXDEV && box->workspace_count > 1)
-                        continue; /* it may be another's */
-                fail_to_find(box, box->workspaces[i], path, &e, answer);
+                if (workspace_find(tools->workspaces[i], path, ret, &e) == 0)
+                        return tools->workspaces[i];
+                if (is_absolute && e.code == EXDEV && tools->workspace_count > 1)
+                        continue; /* it may be in another workspace */
+                fail_to_find(tools, tools->workspaces[i], path, &e, answer);
                 return NULL;
         }
-        fail_outside_all(box, path, answer);
+        fail_outside_all(tools, path, answer);
         return NULL;
 }
 
-bool toolbox_may_change(const struct toolbox *box, const struct spot *s, const char *verb, struct tool_answer *answer)
+bool toolbox_may_change(const struct toolbox *tools, const struct held_path *s, const char *verb,
+                        struct tool_answer *answer)
 {
-        switch (tracker_ask(box->tracker, s->path, &s->st)) {
+        switch (tracker_check(tools->tracker, s->path, &s->st)) {
         case TRACKED_NEVER:
                 tool_fail(answer, "refusing to %s %s: Read it first", verb, s->path);
                 return false;
@@ -349,5 +359,5 @@ bool toolbox_may_change(const struct toolbox *box, const struct spot *s, const c
 const char *tool_kind_of(mode_t mode)
 {
         return S_ISDIR(mode) ? "a directory" : S_ISFIFO(mode) ? "a fifo" : S_ISSOCK(mode) ? "a socket"
-             : S_ISBLK(mode) || S_ISCHR(mode) ? "a device" : "no regular file";
+             : S_ISBLK(mode) || S_ISCHR(mode) ? "a device" : "not a regular file";
 }

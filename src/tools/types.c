@@ -1,4 +1,4 @@
-/* Kinds of files; see types.h. The names are those that other search programs know them by. */
+/* File types; see types.h. The names are those of other search programs. */
 #include "tools/types.h"
 
 #include <string.h>

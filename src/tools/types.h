@@ -1,10 +1,10 @@
-/* Kinds of files by what people call them: c, py, markdown. */
+/* File types by name: c, py, markdown. */
 #ifndef RINGWALL_TOOLS_TYPES_H
 #define RINGWALL_TOOLS_TYPES_H
 
 #include "base/text.h"
 
-/* The patterns of its names, for wildcards_read(); NULL, with a sentence that names near ones, when it is not known. */
+/* The patterns of a type's file names, for wildcards_read(); NULL with an error in `why` when the type is not known. */
 const char *types_find(const char *name, struct text *why);
 
 #endif

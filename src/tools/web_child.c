@@ -1,18 +1,17 @@
 /*
- * Fetching for WebFetch, in a process of its own; see web_child.h.
+ * The fetch process of WebFetch; see web_child.h.
  *
- * What it is for: TLS, HTTP and compression are spoken with a stranger. Here that happens in a process that has nothing: a
- * copy of the tools without their channel, in the box, which ends with the call. Whoever takes it over is a program in the
- * box.
+ * What it is for: TLS, HTTP and decompression process untrusted data. They run in a separate process: a fork of the
+ * worker without its channel, in the box, which exits after the call. An attacker who takes it over has what any
+ * program in the box has.
  *
- * How it works: libcurl makes one GET. Its way is that of every program in the box: egress answers for the name, looks it
- * up outside, checks its addresses and dials; where the box's environment has a proxy, libcurl uses it. A redirect is not
- * followed by libcurl but by us: the URL filter reads where it leads, and what it read is asked for; another host or port is
- * another connection, on which egress decides again. At the end a report goes into the pipe.
+ * How it works: libcurl makes one GET, over the network like any program in the box: egress answers for the name,
+ * resolves it outside, checks its addresses and dials; if the box's environment has a proxy, libcurl uses it. libcurl
+ * does not follow redirects. The URL filter parses the target of each, and libcurl gets the parsed URL; another host or
+ * port is a new connection, about which egress decides again. At the end the process writes a report into the pipe.
  *
- * What an attacker controls: all that the server sends. Of the body WEB_BODY_MOST bytes are kept, counted behind the
- * decompression, and then the connection is broken off; libcurl bounds the header; time is the parent's to bound, which
- * kills this process.
+ * What an attacker controls: all that the server sends. At most WEB_BODY_MAX bytes of the decompressed body are kept,
+ * then the transfer is aborted; libcurl limits the header; the parent limits the time and kills this process.
  */
 #include "tools/web_child.h"
 
@@ -34,21 +33,21 @@ struct fetch {
         struct web_curl curl;
         CURL *handle;
         domain_to_ascii *to_ascii;
-        struct url url;          /* that is asked for */
-        struct text printed;     /* the same */
+        struct url url;          /* of the current request */
+        struct text printed;     /* the same as text */
         struct text body;        /* of the answer */
-        bool cut;                /* there is more of it */
-        long status;             /* of the answer; 0: none came */
-        char words[CURL_ERROR_SIZE]; /* libcurl's, about what went wrong */
+        bool cut;                /* the body is longer */
+        long status;             /* HTTP status of the answer; 0: no answer */
+        char curl_error[CURL_ERROR_SIZE]; /* error message of libcurl */
         struct error error;
 };
 
-/* --- how it asks --- */
+/* --- the request --- */
 
 static const struct {
         CURLoption option;
         long value;
-} numbers[] = {
+} number_options[] = {
         { CURLOPT_NOSIGNAL, 1 },
         { CURLOPT_FOLLOWLOCATION, 0 },
         { CURLOPT_HTTPGET, 1 },
@@ -56,79 +55,79 @@ static const struct {
         { CURLOPT_SSL_VERIFYPEER, 1 },
         { CURLOPT_SSL_VERIFYHOST, 2 },
         { CURLOPT_NETRC, CURL_NETRC_IGNORED },
-        { CURLOPT_PATH_AS_IS, 1 }, /* it is in its one spelling already */
+        { CURLOPT_PATH_AS_IS, 1 }, /* url_parse() has normalised it */
         { CURLOPT_SUPPRESS_CONNECT_HEADERS, 1 },
 };
 
 static const struct {
         CURLoption option;
         const char *value;
-} strings[] = {
+} string_options[] = {
         { CURLOPT_PROTOCOLS_STR, "http,https" },
         { CURLOPT_ACCEPT_ENCODING, "gzip, deflate" },
         { CURLOPT_USERAGENT, "ringwall" },
 };
 
-/* By which variable of the box's environment a program learns of other authorities; the first that is there counts. */
+/* Environment variables that name other certificate authorities. For each option the first one that is set counts. */
 static const struct {
         CURLoption option;
         const char *variable;
-} trusts[] = {
+} ca_options[] = {
         { CURLOPT_CAINFO, "CURL_CA_BUNDLE" },
         { CURLOPT_CAINFO, "SSL_CERT_FILE" },
         { CURLOPT_CAPATH, "SSL_CERT_DIR" },
 };
 
-/* Up to the bound; a smaller number than what was given ends the transfer. */
-static size_t take_body(char *bytes, size_t size, size_t count, void *data)
+/* Callback of libcurl. Keeps at most WEB_BODY_MAX bytes; returning less than it was given aborts the transfer. */
+static size_t store_body(char *bytes, size_t size, size_t count, void *data)
 {
         struct fetch *f = data;
-        size_t length = size * count, room = WEB_BODY_MOST - f->body.length, taken = length < room ? length : room;
-        text_add_bytes(&f->body, bytes, taken);
-        f->cut = taken < length;
-        return f->body.failed ? 0 : taken;
+        size_t length = size * count, room = WEB_BODY_MAX - f->body.length, kept = length < room ? length : room;
+        text_add_bytes(&f->body, bytes, kept);
+        f->cut = kept < length;
+        return f->body.failed ? 0 : kept;
 }
 
-/* One that it does not know would leave something open. */
-static bool set_up(struct fetch *f)
+/* Fails if libcurl does not know an option, because a protection could be missing then. */
+static bool set_options(struct fetch *f)
 {
         CURL *h = f->handle = f->curl.easy_init();
         __typeof__(f->curl.easy_setopt) set = f->curl.easy_setopt;
-        CURLoption trusted = 0;
-        bool good = h && set(h, CURLOPT_WRITEFUNCTION, take_body) == CURLE_OK && set(h, CURLOPT_WRITEDATA, f) == CURLE_OK &&
-                    set(h, CURLOPT_ERRORBUFFER, f->words) == CURLE_OK;
-        for (size_t i = 0; good && i < ARRAY_SIZE(numbers); i++)
-                good = set(h, numbers[i].option, numbers[i].value) == CURLE_OK;
-        for (size_t i = 0; good && i < ARRAY_SIZE(strings); i++)
-                good = set(h, strings[i].option, strings[i].value) == CURLE_OK;
-        for (size_t i = 0; good && i < ARRAY_SIZE(trusts); i++) {
-                const char *value = getenv(trusts[i].variable); // NOLINT(concurrency-mt-unsafe): there is one thread
-                if (!value || !*value || trusts[i].option == trusted)
+        CURLoption last = 0;
+        bool good = h && set(h, CURLOPT_WRITEFUNCTION, store_body) == CURLE_OK &&
+                    set(h, CURLOPT_WRITEDATA, f) == CURLE_OK && set(h, CURLOPT_ERRORBUFFER, f->curl_error) == CURLE_OK;
+        for (size_t i = 0; good && i < ARRAY_SIZE(number_options); i++)
+                good = set(h, number_options[i].option, number_options[i].value) == CURLE_OK;
+        for (size_t i = 0; good && i < ARRAY_SIZE(string_options); i++)
+                good = set(h, string_options[i].option, string_options[i].value) == CURLE_OK;
+        for (size_t i = 0; good && i < ARRAY_SIZE(ca_options); i++) {
+                const char *value = getenv(ca_options[i].variable); // NOLINT(concurrency-mt-unsafe): one thread
+                if (!value || !*value || ca_options[i].option == last)
                         continue;
-                trusted = trusts[i].option;
-                good = set(h, trusted, value) == CURLE_OK;
+                last = ca_options[i].option;
+                good = set(h, last, value) == CURLE_OK;
         }
         return good;
 }
 
-static CURLcode ask(struct fetch *f, const char *url)
+static CURLcode send_request(struct fetch *f, const char *url)
 {
         text_done(&f->body);
         f->cut = false;
         f->status = 0;
-        f->words[0] = '\0';
+        f->curl_error[0] = '\0';
         CURLcode r = f->curl.easy_setopt(f->handle, CURLOPT_URL, url);
         if (r == CURLE_OK)
                 r = f->curl.easy_perform(f->handle);
         (void)f->curl.easy_getinfo(f->handle, CURLINFO_RESPONSE_CODE, &f->status);
         if (r == CURLE_WRITE_ERROR && f->cut)
-                r = CURLE_OK; /* we ended it */
-        if (r != CURLE_OK && !f->words[0])
-                (void)snprintf(f->words, sizeof f->words, "%s", f->curl.easy_strerror(r));
+                r = CURLE_OK; /* store_body() aborted it */
+        if (r != CURLE_OK && !f->curl_error[0])
+                (void)snprintf(f->curl_error, sizeof f->curl_error, "%s", f->curl.easy_strerror(r));
         return r;
 }
 
-/* --- how it went --- */
+/* --- the report --- */
 
 static const struct {
         CURLcode code;
@@ -147,7 +146,7 @@ static const struct {
 
 static enum web_failure failure_of(const struct fetch *f, CURLcode code)
 {
-        long tunnel = 0; /* what a proxy said to CONNECT */
+        long tunnel = 0; /* status of a proxy's answer to CONNECT */
         (void)f->curl.easy_getinfo(f->handle, CURLINFO_HTTP_CONNECTCODE, &tunnel);
         if (tunnel >= 400)
                 return WEB_UNREACHABLE;
@@ -157,57 +156,58 @@ static enum web_failure failure_of(const struct fetch *f, CURLcode code)
         return WEB_BROKEN;
 }
 
-static _Noreturn void end(struct fetch *f, int output, enum web_failure failure, const char *detail)
+static _Noreturn void report_and_exit(struct fetch *f, int output, enum web_failure failure, const char *detail)
 {
         CLEANUP_TEXT struct text out = { 0 };
         struct web_report report = { .failure = failure, .response.url = f->printed.data, .detail = detail };
         char *type = NULL;
         if (failure == WEB_ANSWERED) {
                 (void)f->curl.easy_getinfo(f->handle, CURLINFO_CONTENT_TYPE, &type);
-                report.response = (struct web_response){ f->printed.data, (int)f->status, type, f->body.data, f->body.length, f->cut };
+                report.response = (struct web_response){ f->printed.data, (int)f->status, type,
+                                                         f->body.data,    f->body.length, f->cut };
         }
         web_report_write(&report, &out);
         _exit(!out.failed && fd_write_all(output, out.data, out.length) == 0 ? EXIT_SUCCESS : EXIT_FAILURE);
 }
 
-static _Noreturn void fail(struct fetch *f, int output, CURLcode code)
+static _Noreturn void report_failure(struct fetch *f, int output, CURLcode code)
 {
         enum web_failure failure = failure_of(f, code);
-        char reason[WEB_DETAIL_MOST];
-        bool spoken = f->status != 0 || failure == WEB_NO_NAME || failure == WEB_CERTIFICATE;
-        if (!spoken && web_reason_ask(&f->url, reason, sizeof reason))
-                end(f, output, WEB_REFUSED, reason);
-        end(f, output, failure, f->words);
+        char reason[WEB_DETAIL_MAX];
+        bool is_known = f->status != 0 || failure == WEB_NO_NAME || failure == WEB_CERTIFICATE;
+        if (!is_known && web_reason_ask(&f->url, reason, sizeof reason))
+                report_and_exit(f, output, WEB_REFUSED, reason);
+        report_and_exit(f, output, failure, f->curl_error);
 }
 
 /* --- redirects --- */
 
-/* 1: it leads elsewhere, which f->url is now; 0: it does not; or -errno with an error. */
-static int follow(struct fetch *f)
+/* Returns 1 if the answer is a redirect, with its target in f->url; 0 if not; or -errno with an error. */
+static int follow_redirect(struct fetch *f)
 {
-        static const long redirects[] = { 301, 302, 303, 307, 308 };
+        static const long redirect_statuses[] = { 301, 302, 303, 307, 308 };
         struct curl_header *location = NULL;
-        bool redirects_us = false;
-        for (size_t i = 0; i < ARRAY_SIZE(redirects); i++)
-                redirects_us |= f->status == redirects[i];
-        if (!redirects_us || f->curl.easy_header(f->handle, "Location", 0, CURLH_HEADER, -1, &location) != CURLHE_OK)
+        bool is_redirect = false;
+        for (size_t i = 0; i < ARRAY_SIZE(redirect_statuses); i++)
+                is_redirect |= f->status == redirect_statuses[i];
+        if (!is_redirect || f->curl.easy_header(f->handle, "Location", 0, CURLH_HEADER, -1, &location) != CURLHE_OK)
                 return 0;
         if (location->amount > 1)
-                return error_set(&f->error, EINVAL, "redirect", "a redirect of %s is not followed: it leads to several places",
+                return error_set(&f->error, EINVAL, "a redirect of %s is not followed: it has several Location headers",
                                  f->url.host);
         int r = url_redirect(&f->url, location->value, f->to_ascii, &f->url, &f->error);
         return r < 0 ? r : 1;
 }
 
-/* The pipe takes the channel's place, so nothing of the tools' is left; nor is the person's terminal. */
-static void leave_behind(int *output)
+/* Replaces the channel by the pipe and stderr by stdin, which is /dev/null, and closes all other descriptors. */
+static void drop_descriptors(int *output)
 {
-        enum { PLACE = STDERR_FILENO + 1 };
-        if (dup2(STDIN_FILENO, STDERR_FILENO) < 0 || (*output != PLACE && dup2(*output, PLACE) < 0) ||
-            syscall(SYS_close_range, PLACE + 1U, ~0U, 0U) < 0)
+        enum { OUTPUT = STDERR_FILENO + 1 };
+        if (dup2(STDIN_FILENO, STDERR_FILENO) < 0 || (*output != OUTPUT && dup2(*output, OUTPUT) < 0) ||
+            syscall(SYS_close_range, OUTPUT + 1U, ~0U, 0U) < 0)
                 _exit(EXIT_FAILURE);
-        *output = PLACE;
-        (void)signal(SIGPIPE, SIG_IGN); /* a server that goes is an error like others */
+        *output = OUTPUT;
+        (void)signal(SIGPIPE, SIG_IGN); /* a closed connection must be an error of write(), not a signal */
 }
 
 _Noreturn void web_child_run(const struct url *url, domain_to_ascii *to_ascii, int output)
@@ -215,21 +215,21 @@ _Noreturn void web_child_run(const struct url *url, domain_to_ascii *to_ascii, i
         static struct fetch f; /* too large for a stack */
         f.url = *url;
         f.to_ascii = to_ascii;
-        leave_behind(&output);
+        drop_descriptors(&output);
         url_print(&f.url, &f.printed);
         if (web_curl_load(&f.curl, &f.error) < 0)
-                end(&f, output, WEB_NO_LIBRARY, f.error.text);
-        if (!set_up(&f))
-                end(&f, output, WEB_NO_LIBRARY, "it is too old");
+                report_and_exit(&f, output, WEB_NO_LIBRARY, f.error.text);
+        if (!set_options(&f))
+                report_and_exit(&f, output, WEB_NO_LIBRARY, "it is too old");
         for (int more = 1; more > 0;) {
                 text_done(&f.printed);
                 url_print(&f.url, &f.printed);
-                CURLcode r = f.printed.failed ? CURLE_OUT_OF_MEMORY : ask(&f, f.printed.data);
+                CURLcode r = f.printed.failed ? CURLE_OUT_OF_MEMORY : send_request(&f, f.printed.data);
                 if (r != CURLE_OK)
-                        fail(&f, output, r);
-                more = follow(&f);
+                        report_failure(&f, output, r);
+                more = follow_redirect(&f);
                 if (more < 0)
-                        end(&f, output, WEB_REFUSED, f.error.text);
+                        report_and_exit(&f, output, WEB_REFUSED, f.error.text);
         }
-        end(&f, output, WEB_ANSWERED, NULL);
+        report_and_exit(&f, output, WEB_ANSWERED, NULL);
 }

@@ -1,4 +1,4 @@
-/* The process that fetches for one call of WebFetch. Theory of operation: web_child.c. */
+/* The fetch process of one WebFetch call. Theory of operation: web_child.c. */
 #ifndef RINGWALL_TOOLS_WEB_CHILD_H
 #define RINGWALL_TOOLS_WEB_CHILD_H
 
@@ -6,8 +6,8 @@
 #include "policy/url.h"
 
 /*
- * Fetches, writes a report (web_report.h) to the descriptor, and ends. Runs as: a child of the tools, in their box; it
- * closes whatever else it inherited.
+ * Fetches the URL, writes a report (web_report.h) to `output`, and exits. Runs as: a forked child of the worker, in its
+ * box; keeps no descriptor but `output` and /dev/null.
  */
 _Noreturn void web_child_run(const struct url *url, domain_to_ascii *to_ascii, int output);
 

@@ -1,4 +1,4 @@
-/* Loading libcurl; see web_curl.h. */
+/* Loads libcurl; see web_curl.h. */
 #include "tools/web_curl.h"
 
 #include <dlfcn.h>
@@ -8,15 +8,13 @@
 
 #include "base/memory.h"
 
-static const char stage[] = "libcurl";
-
-/* By where it has its TLS from; both have the same functions. The second is there wherever Debian's git is. */
+/* They differ in the TLS library, and have the same functions. Debian's git depends on the second. */
 static const char *const libraries[] = { "libcurl.so.4", "libcurl-gnutls.so.4" };
 
 #define CALL(name) { "curl_" #name, offsetof(struct web_curl, name) }
 static const struct {
         const char *name;
-        size_t place;
+        size_t offset;
 } calls[] = {
         CALL(global_init), CALL(easy_init),   CALL(easy_setopt),   CALL(easy_perform),
         CALL(easy_getinfo), CALL(easy_header), CALL(easy_strerror),
@@ -29,12 +27,12 @@ int web_curl_load(struct web_curl *ret, struct error *e)
         for (size_t i = 0; i < ARRAY_SIZE(libraries) && !library; i++)
                 library = dlopen(libraries[i], RTLD_NOW | RTLD_LOCAL);
         if (!library)
-                return error_set(e, ENOENT, stage, "%s", dlerror()); // NOLINT(concurrency-mt-unsafe): there is one thread
+                return error_set(e, ENOENT, "%s", dlerror()); // NOLINT(concurrency-mt-unsafe): there is one thread
         for (size_t i = 0; i < ARRAY_SIZE(calls); i++) {
                 void *found = dlsym(library, calls[i].name);
                 if (!found)
-                        return error_set(e, ENOSYS, stage, "it is too old: it has no %s", calls[i].name);
-                memcpy((char *)ret + calls[i].place, &found, sizeof found);
+                        return error_set(e, ENOSYS, "it is too old: it has no %s", calls[i].name);
+                memcpy((char *)ret + calls[i].offset, &found, sizeof found);
         }
-        return ret->global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK ? 0 : error_set(e, ENOMEM, stage, "it cannot begin");
+        return ret->global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK ? 0 : error_set(e, ENOMEM, "curl_global_init failed");
 }

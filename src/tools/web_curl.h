@@ -1,6 +1,6 @@
 /*
- * libcurl, loaded when something is fetched and not before: it brings a TLS stack, for which `ringwall mcp` would pay at its
- * start. Only the process that fetches, and then ends, calls this.
+ * Loads libcurl by dlopen() when it is needed: it brings a TLS library, which would slow down the start of
+ * `ringwall mcp`. Only the fetch process calls this.
  */
 #ifndef RINGWALL_TOOLS_WEB_CURL_H
 #define RINGWALL_TOOLS_WEB_CURL_H
@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 
-/* Its functions, by their names without "curl_". */
+/* Functions of libcurl, without the prefix "curl_". */
 struct web_curl {
         __typeof__(curl_global_init) *global_init;
         __typeof__(curl_easy_init) *easy_init;
@@ -20,7 +20,7 @@ struct web_curl {
         __typeof__(curl_easy_strerror) *easy_strerror;
 };
 
-/* Returns 0, or -errno with an error that names what is missing. It is never unloaded. */
+/* Returns 0, or -errno with an error that names what is missing. libcurl is never unloaded. */
 int web_curl_load(struct web_curl *ret, struct error *e);
 
 #endif

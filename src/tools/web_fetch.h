@@ -1,4 +1,4 @@
-/* What WebFetch makes of a server's answer. */
+/* Turns a server's answer into the answer of WebFetch. */
 #ifndef RINGWALL_TOOLS_WEB_FETCH_H
 #define RINGWALL_TOOLS_WEB_FETCH_H
 
@@ -8,14 +8,14 @@
 #include "tools/tool.h"
 
 enum {
-        WEB_BODY_MOST = 1 << 20,     /* bytes of an answer that are fetched */
+        WEB_BODY_MAX = 1 << 20,     /* bytes of a body that are fetched */
         WEB_SHOWN_DEFAULT = 100 << 10,
 };
 
 enum web_format { WEB_TEXT, WEB_HTML, WEB_RAW };
 
 struct web_response {
-        const char *url; /* that answered, after all redirects */
+        const char *url; /* after all redirects */
         int status;
         const char *content_type; /* the header, or NULL */
         const char *body;
@@ -23,7 +23,8 @@ struct web_response {
         bool cut; /* the body was longer */
 };
 
-/* `most`: bytes of it to show. A failure is an error, with the start of what the server says about it. */
-void web_fetch_answer(const struct web_response *r, enum web_format format, size_t most, struct tool_answer *answer);
+/* Shows at most `max_bytes`. A status other than 2xx becomes an error, with the start of the server's text. */
+void web_fetch_answer(const struct web_response *r, enum web_format format, size_t max_bytes,
+                      struct tool_answer *answer);
 
 #endif

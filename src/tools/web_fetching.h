@@ -1,4 +1,4 @@
-/* A fetch that is under way, as a job. Theory of operation: web_fetching.c. */
+/* A running fetch, as a job. Theory of operation: web_fetching.c. */
 #ifndef RINGWALL_TOOLS_WEB_FETCHING_H
 #define RINGWALL_TOOLS_WEB_FETCHING_H
 
@@ -14,28 +14,29 @@
 
 struct web_fetching {
         struct job job;
-        pid_t pid;               /* of the process that fetches */
-        int pipe;                /* to read from; -1: it has ended */
-        int64_t began, deadline; /* of clock_ms() */
+        pid_t pid;               /* of the fetch process */
+        int pipe;                /* to read the report from; -1: the fetch is over */
+        int64_t began, deadline; /* by clock_ms() */
         bool timed_out;
-        int status;              /* as wait has it */
-        struct text said;        /* its report, as far as it has come */
-        struct url url;          /* that was asked for */
-        enum web_format format;  /* of the tool's: how to show it, */
-        size_t most;             /* and how much of it */
-        const struct plan *plan; /* of the box; NULL: nobody knows */
+        int status;              /* of waitpid() */
+        struct text report;      /* as far as it has arrived */
+        struct url url;          /* as requested by the client */
+        enum web_format format;  /* how to show the answer, */
+        size_t max_bytes;        /* and how much of it */
+        const struct plan *plan; /* of the box; NULL: not known */
 };
 
-/* Starts it. NULL with an error when it cannot: EPERM where the box may start no process. */
-struct web_fetching *web_fetching_start(const struct url *url, domain_to_ascii *to_ascii, int64_t timeout_ms, struct error *e);
+/* Starts a fetch. Returns NULL with an error on failure: EPERM where the box may not start processes. */
+struct web_fetching *web_fetching_start(const struct url *url, domain_to_ascii *to_ascii, int64_t timeout_ms,
+                                        struct error *e);
 
-/* The fetch that this job is. */
+/* The fetch of a job of this kind. */
 static inline struct web_fetching *web_fetching_of(const struct job *j)
 {
         return (struct web_fetching *)(uintptr_t)j; /* its first member */
 }
 
-/* What came of one that is over; false when that is no report. What it points to is the fetch's. */
+/* Parses the report of a fetch that is over; false when there is no valid one. *ret points into the fetch. */
 bool web_fetching_report(const struct web_fetching *f, struct web_report *ret);
 
 #endif

@@ -1,9 +1,9 @@
 /*
- * Reasons; see web_reason.h.
+ * Asks egress for its reason; see web_reason.h.
  *
- * Egress refuses TLS by an alert and what is unknown to it by a reset, and neither has words. Its HTTP proxy has: asked to
- * CONNECT to the same host and port it decides, looks the name up and dials as it did before, and answers with a line for
- * people. If it connects after all, nothing was said to the server, and the connection is closed.
+ * Egress refuses TLS by an alert and unknown protocols by a reset, neither of which carries a text. Its HTTP proxy can
+ * answer in words: on CONNECT to the same host and port it decides, resolves and dials as before, and sends a line for
+ * people. If it connects after all, the connection is closed without sending anything to the server.
  */
 #include "tools/web_reason.h"
 
@@ -25,7 +25,7 @@ static int connect_to_proxy(void)
 
 bool web_reason_ask(const struct url *url, char *ret, size_t size)
 {
-        static const char agreed[] = "HTTP/1.1 200", mark[] = "\r\n\r\nringwall: ", refused[] = "refused: ";
+        static const char connected[] = "HTTP/1.1 200", mark[] = "\r\n\r\nringwall: ", refused[] = "refused: ";
         CLEANUP_TEXT struct text request = { 0 };
         CLEANUP_FD int fd = connect_to_proxy();
         char answer[2048];
@@ -39,7 +39,7 @@ bool web_reason_ask(const struct url *url, char *ret, size_t size)
         while (length < sizeof answer - 1 && (n = read(fd, answer + length, sizeof answer - 1 - length)) > 0) {
                 length += (size_t)n;
                 answer[length] = '\0';
-                if (text_starts(answer, agreed))
+                if (text_starts(answer, connected))
                         return false;
         }
         answer[length] = '\0';
@@ -47,7 +47,7 @@ bool web_reason_ask(const struct url *url, char *ret, size_t size)
         if (!found)
                 return false;
         found += strlen(mark);
-        found += text_starts(found, refused) ? strlen(refused) : 0; /* whoever asks says so */
+        found += text_starts(found, refused) ? strlen(refused) : 0; /* the caller's message says so already */
         (void)snprintf(ret, size, "%.*s", (int)strcspn(found, "\r\n"), found);
         return true;
 }

@@ -1,4 +1,4 @@
-/* Why egress refused a connection, in its words. */
+/* Asks egress why it refused a connection. */
 #ifndef RINGWALL_TOOLS_WEB_REASON_H
 #define RINGWALL_TOOLS_WEB_REASON_H
 
@@ -7,7 +7,10 @@
 
 #include "policy/url.h"
 
-/* The line that it says about this URL's host and port; false when it does not refuse them, or is not there. Waits for it. */
+/*
+ * Stores egress's reason for refusing this URL's host and port. Returns false when egress does not refuse them or
+ * cannot be reached. Blocks until egress has answered.
+ */
 bool web_reason_ask(const struct url *url, char *ret, size_t size);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Patterns of names; see wildcard.h. Most are a plain name or an ending, which need no matching of patterns; of the others
- * the plain parts at both ends are compared first.
+ * Patterns of file names; see wildcard.h. Most are a literal name or a suffix, which a string comparison matches. Of
+ * path patterns, the literal parts at both ends are compared first.
  */
 #include "tools/wildcard.h"
 
@@ -12,44 +12,47 @@
 #include "base/text.h"
 #include "policy/pattern.h"
 
-enum { MOST_PATTERNS = 256, MOST_BYTES = 64 << 10 };
+enum { PATTERNS_MAX = 256, BYTES_MAX = 64 << 10 };
 
 static const char special[] = "*?[\\";
 
-/* By the matcher of policies, which knows absolute paths. There ** at the end is also what stands before it; here
-   only what lies below that. */
+/*
+ * Uses the matcher of policies, which takes absolute paths. There a trailing ** also matches the directory before it;
+ * here it matches only what is below that directory.
+ */
 bool glob_matches(const char *pattern, const char *path)
 {
         char absolute[2][PATH_MAX];
         size_t length = strlen(pattern);
-        bool below = length >= 3 && strcmp(pattern + length - 3, "/**") == 0;
-        return (size_t)snprintf(absolute[0], PATH_MAX, "/%s%s", pattern, below ? "/*" : "") < PATH_MAX &&
-               (size_t)snprintf(absolute[1], PATH_MAX, "/%s", path) < PATH_MAX && pattern_match(absolute[0], absolute[1]);
+        bool needs_child = length >= 3 && strcmp(pattern + length - 3, "/**") == 0;
+        return (size_t)snprintf(absolute[0], PATH_MAX, "/%s%s", pattern, needs_child ? "/*" : "") < PATH_MAX &&
+               (size_t)snprintf(absolute[1], PATH_MAX, "/%s", path) < PATH_MAX &&
+               pattern_match(absolute[0], absolute[1]);
 }
 
-struct wildcard wildcard_prepare(const char *pattern, bool paths)
+struct wildcard wildcard_prepare(const char *pattern, bool is_path)
 {
-        while (paths && strncmp(pattern, "**/", 3) == 0 && !strchr(pattern + 3, '/')) {
-                pattern += 3; /* a name, wherever it is */
-                paths = strcmp(pattern, "**") == 0;
+        while (is_path && strncmp(pattern, "**/", 3) == 0 && !strchr(pattern + 3, '/')) {
+                pattern += 3; /* the same as a name in any directory */
+                is_path = strcmp(pattern, "**") == 0;
         }
         struct wildcard w = { .text = pattern, .length = strlen(pattern) };
-        size_t plain = strcspn(pattern, special);
-        if (paths) {
-                w.kind = WILDCARD_PATHS;
-                w.start = plain;
-                while (w.end < w.length - plain && !strchr(special, pattern[w.length - w.end - 1]) &&
+        size_t literal = strcspn(pattern, special);
+        if (is_path) {
+                w.kind = WILDCARD_PATH_PATTERN;
+                w.start = literal;
+                while (w.end < w.length - literal && !strchr(special, pattern[w.length - w.end - 1]) &&
                        pattern[w.length - w.end - 1] != ']' && pattern[w.length - w.end - 1] != '/')
                         w.end++;
-                w.end -= w.end && w.end < w.length && pattern[w.length - w.end - 1] == '\\'; /* escaped */
-        } else if (!pattern[plain]) {
+                w.end -= w.end && w.end < w.length && pattern[w.length - w.end - 1] == '\\'; /* it escapes */
+        } else if (!pattern[literal]) {
                 w.kind = WILDCARD_NAME;
         } else if (*pattern == '*' && !pattern[1 + strcspn(pattern + 1, special)]) {
-                w.kind = WILDCARD_ENDING;
+                w.kind = WILDCARD_SUFFIX;
                 w.text++;
                 w.length--;
         } else {
-                w.kind = WILDCARD_NAMES;
+                w.kind = WILDCARD_NAME_PATTERN;
         }
         return w;
 }
@@ -60,37 +63,37 @@ static bool ends_with(const char *text, const char *end, size_t length)
         return n >= length && memcmp(text + n - length, end, length) == 0;
 }
 
-bool wildcard_fits(const struct wildcard *w, const char *path, const char *name)
+bool wildcard_matches(const struct wildcard *w, const char *path, const char *name)
 {
         switch (w->kind) {
         case WILDCARD_NAME:
                 return strcmp(name, w->text) == 0;
-        case WILDCARD_ENDING:
+        case WILDCARD_SUFFIX:
                 return ends_with(name, w->text, w->length);
-        case WILDCARD_NAMES:
+        case WILDCARD_NAME_PATTERN:
                 return glob_matches(w->text, name);
-        case WILDCARD_PATHS:
+        case WILDCARD_PATH_PATTERN:
                 return strncmp(path, w->text, w->start) == 0 && ends_with(path, w->text + w->length - w->end, w->end) &&
                        glob_matches(w->text, path);
         }
         return false;
 }
 
-bool wildcard_may_fit_below(const struct wildcard *w, const char *directory)
+bool wildcard_may_match_below(const struct wildcard *w, const char *directory)
 {
         size_t n = strlen(directory), shorter = n < w->start ? n : w->start;
-        if (w->kind != WILDCARD_PATHS)
+        if (w->kind != WILDCARD_PATH_PATTERN)
                 return true;
         return strncmp(directory, w->text, shorter) == 0 && (n >= w->start || w->text[n] == '/');
 }
 
 /* --- filters --- */
 
-/* Adds the pattern with its first braces replaced by each of what they list, and so on. */
+/* Adds the pattern once for each alternative in its first braces, and expands the rest recursively. */
 static bool add_expanded(struct text *out, size_t *count, const char *pattern)
 {
         const char *open = strchr(pattern, '{'), *close = open ? strchr(open, '}') : NULL;
-        if (*count >= MOST_PATTERNS || out->length > MOST_BYTES)
+        if (*count >= PATTERNS_MAX || out->length > BYTES_MAX)
                 return false;
         if (!close) {
                 text_add_bytes(out, pattern, strlen(pattern) + 1);
@@ -113,11 +116,11 @@ const char *wildcards_read(struct wildcards *w, const char *filter)
 {
         struct text texts = { 0 };
         size_t count = 0;
-        bool fits = add_expanded(&texts, &count, filter);
+        bool is_expanded = add_expanded(&texts, &count, filter);
         bool failed = texts.failed;
         *w = (struct wildcards){ .texts = text_take(&texts) };
-        if (!fits)
-                return "its braces stand for too many patterns";
+        if (!is_expanded)
+                return "its braces expand to too many patterns";
         if (failed || !w->texts || !(w->list = calloc(count, sizeof *w->list)))
                 return "no memory";
         for (const char *p = w->texts; w->count < count; p += strlen(p) + 1) {
@@ -136,10 +139,10 @@ void wildcards_done(struct wildcards *w)
         *w = (struct wildcards){ 0 };
 }
 
-bool wildcards_fit(const struct wildcards *w, const char *path, const char *name)
+bool wildcards_match(const struct wildcards *w, const char *path, const char *name)
 {
         for (size_t i = 0; i < w->count; i++)
-                if (wildcard_fits(&w->list[i], path, name))
+                if (wildcard_matches(&w->list[i], path, name))
                         return true;
         return !w->count;
 }

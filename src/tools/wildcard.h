@@ -1,6 +1,6 @@
 /*
- * Patterns of names, prepared for being asked often: Glob's, Grep's filters, the lines of a .gitignore. They mean what
- * policy/pattern.h says; both the pattern and the path here are without a slash in front.
+ * Patterns of file names, prepared for many matches: of Glob, of Grep's filters, of .gitignore. Their syntax is that of
+ * policy/pattern.h, but here patterns and paths have no leading slash.
  */
 #ifndef RINGWALL_TOOLS_WILDCARD_H
 #define RINGWALL_TOOLS_WILDCARD_H
@@ -9,46 +9,49 @@
 #include <stddef.h>
 
 enum wildcard_kind {
-        WILDCARD_NAME,    /* a plain name */
-        WILDCARD_ENDING,  /* *.c */
-        WILDCARD_NAMES,   /* any other pattern of names */
-        WILDCARD_PATHS,   /* a pattern of paths */
+        WILDCARD_NAME,         /* a literal name */
+        WILDCARD_SUFFIX,       /* *.c */
+        WILDCARD_NAME_PATTERN, /* any other pattern of names */
+        WILDCARD_PATH_PATTERN,
 };
 
 struct wildcard {
         enum wildcard_kind kind;
-        const char *text;     /* borrowed; of an ending what stands behind the star */
-        size_t length;        /* of it */
-        size_t start, end;    /* of a pattern of paths: how much in front and at the end is plain */
+        const char *text;     /* borrowed; of a suffix, what follows the star */
+        size_t length;        /* of `text` */
+        size_t start, end;    /* of a path pattern: how many bytes at its start and its end are literal */
 };
 
-/* Takes a pattern that pattern_check() found well-formed. Without `paths` it is matched with names, wherever they are. */
-struct wildcard wildcard_prepare(const char *pattern, bool paths);
+/*
+ * Prepares a pattern, which pattern_check() must have accepted. With `is_path` it is matched against whole paths,
+ * otherwise against names in any directory.
+ */
+struct wildcard wildcard_prepare(const char *pattern, bool is_path);
 
 /* `name` is the last part of `path`. */
-bool wildcard_fits(const struct wildcard *w, const char *path, const char *name);
+bool wildcard_matches(const struct wildcard *w, const char *path, const char *name);
 
-/* Can something below this directory fit? */
-bool wildcard_may_fit_below(const struct wildcard *w, const char *directory);
+/* Whether something below this directory can match. */
+bool wildcard_may_match_below(const struct wildcard *w, const char *directory);
 
-/* A pattern that is asked once. */
+/* Matches a pattern that was not prepared. */
 bool glob_matches(const char *pattern, const char *path);
 
-/* A filter: one pattern, or several by braces, as in *.{c,h}. */
+/* A filter: one pattern, or several in braces, as in *.{c,h}. */
 struct wildcards {
-        char *texts; /* one behind the other */
+        char *texts; /* the patterns, each NUL-terminated */
         struct wildcard *list;
         size_t count;
 };
 
 /*
- * Reads a filter; each of its patterns that has a slash in it is one of paths. Returns NULL, or what is wrong with it. Call
- * wildcards_done() in both cases.
+ * Parses a filter. A pattern with a slash is matched against paths, others against names. Returns NULL, or what is
+ * wrong with the filter. Call wildcards_done() in both cases.
  */
 const char *wildcards_read(struct wildcards *w, const char *filter);
 void wildcards_done(struct wildcards *w);
 
-/* None at all fit everything. */
-bool wildcards_fit(const struct wildcards *w, const char *path, const char *name);
+/* An empty filter matches everything. */
+bool wildcards_match(const struct wildcards *w, const char *path, const char *name);
 
 #endif

@@ -1,4 +1,4 @@
-/* Frames; see channel.h. What the other end controls: all bytes. A length beyond the bound ends the conversation. */
+/* Frames; see channel.h. The peer controls every byte; a length above CHANNEL_MAX is a protocol error. */
 #include "wire/channel.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 
 #include "base/fd.h"
 
-enum { HEAD = sizeof(uint32_t), PIECE = 64 << 10 };
+enum { HEADER_SIZE = sizeof(uint32_t), READ_SIZE = 64 << 10 };
 
 int channel_open(struct channel *ret, int fd)
 {
@@ -23,70 +23,70 @@ int channel_open(struct channel *ret, int fd)
 void channel_close(struct channel *c)
 {
         fd_close(&c->fd);
-        text_done(&c->in);
-        text_done(&c->out);
+        text_done(&c->received);
+        text_done(&c->queued);
         c->taken = c->sent = 0;
 }
 
 short channel_events(const struct channel *c)
 {
-        return (short)(POLLIN | (c->out.length > c->sent ? POLLOUT : 0));
+        return (short)(POLLIN | (c->queued.length > c->sent ? POLLOUT : 0));
 }
 
 int channel_put(struct channel *c, const void *data, size_t length)
 {
-        uint32_t head = (uint32_t)length;
-        if (length > CHANNEL_MOST)
+        uint32_t header = (uint32_t)length;
+        if (length > CHANNEL_MAX)
                 return -EMSGSIZE;
-        text_add_bytes(&c->out, (const char *)&head, HEAD);
-        text_add_bytes(&c->out, data, length);
-        return c->out.failed ? -ENOMEM : 0;
+        text_add_bytes(&c->queued, (const char *)&header, HEADER_SIZE);
+        text_add_bytes(&c->queued, data, length);
+        return c->queued.failed ? -ENOMEM : 0;
 }
 
-/* Forgets the front of a buffer, when that is worth the moving. */
-static void drop_front(struct text *t, size_t *done)
+/* Drops the bytes that were taken or sent, unless there are too few of them to be worth the memmove. */
+static void discard_consumed(struct text *t, size_t *consumed)
 {
-        if (*done < t->length && *done < PIECE)
+        if (*consumed < t->length && *consumed < READ_SIZE)
                 return;
-        if (*done < t->length)
-                memmove(t->data, t->data + *done, t->length - *done);
-        t->length -= *done;
-        *done = 0;
+        if (*consumed < t->length)
+                memmove(t->data, t->data + *consumed, t->length - *consumed);
+        t->length -= *consumed;
+        *consumed = 0;
 }
 
 int channel_flush(struct channel *c)
 {
-        while (c->sent < c->out.length) {
-                ssize_t n = send(c->fd, c->out.data + c->sent, c->out.length - c->sent, MSG_NOSIGNAL);
+        while (c->sent < c->queued.length) {
+                ssize_t n = send(c->fd, c->queued.data + c->sent, c->queued.length - c->sent, MSG_NOSIGNAL);
                 if (n < 0 && (errno == EPIPE || errno == ECONNRESET)) {
-                        c->ended = true; /* what it said before is still to be read */
+                        c->peer_closed = true; /* the frames that the peer sent before are still to be read */
                         return 0;
                 }
                 if (n < 0)
                         return errno == EAGAIN || errno == EINTR ? 0 : -errno;
                 c->sent += (size_t)n;
         }
-        drop_front(&c->out, &c->sent);
+        discard_consumed(&c->queued, &c->sent);
         return 0;
 }
 
-static int receive_in(struct channel *c)
+static int receive(struct channel *c)
 {
-        char piece[PIECE];
-        while (c->in.length - c->taken <= CHANNEL_MOST) {
-                ssize_t n = read(c->fd, piece, sizeof piece);
+        char buffer[READ_SIZE];
+        while (c->received.length - c->taken <= CHANNEL_MAX) {
+                ssize_t n = read(c->fd, buffer, sizeof buffer);
                 if (n < 0 && (errno == EAGAIN || errno == EINTR))
                         return 0;
                 if (n == 0 || (n < 0 && errno == ECONNRESET)) {
-                        c->ended = true;
+                        c->peer_closed = true;
                         return 0;
                 }
                 if (n < 0)
                         return -errno;
-                text_add_bytes(&c->in, piece, (size_t)n);
-                if (c->in.failed)
+                text_add_bytes(&c->received, buffer, (size_t)n);
+                if (c->received.failed)
                         return -ENOMEM;
-                if ((size_t)n < sizeof piece) /* that was all, or poll will tell of the rest */
+                if ((size_t)n < sizeof buffer) /* the socket is empty, or poll will report the rest */
                         return 0;
         }
         return 0;
@@ -94,23 +94,23 @@ static int receive_in(struct channel *c)
 
 int channel_move(struct channel *c)
 {
-        int sent = channel_flush(c), received = receive_in(c);
+        int sent = channel_flush(c), received = receive(c);
         return sent < 0 ? sent : received;
 }
 
 int channel_take(struct channel *c, const char **ret, size_t *ret_length)
 {
-        uint32_t head = 0;
-        drop_front(&c->in, &c->taken);
-        if (c->in.length - c->taken < HEAD)
+        uint32_t header = 0;
+        discard_consumed(&c->received, &c->taken);
+        if (c->received.length - c->taken < HEADER_SIZE)
                 return 0;
-        memcpy(&head, c->in.data + c->taken, HEAD);
-        if (head > CHANNEL_MOST)
+        memcpy(&header, c->received.data + c->taken, HEADER_SIZE);
+        if (header > CHANNEL_MAX)
                 return -EPROTO;
-        if (c->in.length - c->taken - HEAD < head)
+        if (c->received.length - c->taken - HEADER_SIZE < header)
                 return 0;
-        *ret = c->in.data + c->taken + HEAD;
-        *ret_length = head;
-        c->taken += HEAD + head;
+        *ret = c->received.data + c->taken + HEADER_SIZE;
+        *ret_length = header;
+        c->taken += HEADER_SIZE + header;
         return 1;
 }

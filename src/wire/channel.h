@@ -1,6 +1,6 @@
 /*
- * Frames over a stream: each is its length and that many bytes. Never waits, so that two ends which both have much to say
- * do not wait for each other; the caller polls.
+ * Frames over a stream socket: a 32-bit length and that many bytes. Never blocks, because two ends that both block in
+ * send() would deadlock; the caller polls.
  */
 #ifndef RINGWALL_WIRE_CHANNEL_H
 #define RINGWALL_WIRE_CHANNEL_H
@@ -10,37 +10,38 @@
 
 #include "base/text.h"
 
-enum { CHANNEL_MOST = 64 << 20 }; /* bytes of a frame */
+enum { CHANNEL_MAX = 64 << 20 }; /* bytes of a frame */
 
 struct channel {
-        int fd;            /* a stream socket; the channel's own */
-        struct text in;    /* what came and was not taken yet */
-        size_t taken;      /* of it */
-        struct text out;   /* what has to go */
-        size_t sent;       /* of it */
-        bool ended;        /* the other end has closed */
+        int fd;               /* a stream socket, owned by the channel */
+        struct text received; /* from the peer */
+        size_t taken;         /* bytes of `received` that channel_take() has returned */
+        struct text queued;   /* for the peer */
+        size_t sent;          /* bytes of `queued` that were sent */
+        bool peer_closed;     /* the peer has closed its end */
 };
 
-/* Takes the descriptor over and makes it non-blocking. Returns 0 or -errno. */
+/* Takes ownership of the descriptor and makes it non-blocking. Returns 0 or -errno. */
 int channel_open(struct channel *ret, int fd);
 void channel_close(struct channel *c);
 
-/* What poll should wait for: POLLIN, and POLLOUT while something has to go. */
+/* The events to poll for: POLLIN, and POLLOUT while bytes are queued. */
 short channel_events(const struct channel *c);
 
-/* Puts a frame into the queue. Fails with -EMSGSIZE or -ENOMEM. */
+/* Queues a frame. Fails with -EMSGSIZE or -ENOMEM. */
 int channel_put(struct channel *c, const void *data, size_t length);
 
 /*
- * Moves what can be moved, both ways; then take what has come, for poll does not know of it any more. Returns 0 or -errno;
- * the end of the other side is no failure: `ended`.
+ * Sends and receives as much as possible without blocking. Call channel_take() afterwards until it returns 0, because
+ * poll does not report frames that are buffered here. Returns 0 or -errno; a closed peer is not an error, it sets
+ * `peer_closed`.
  */
 int channel_move(struct channel *c);
 
-/* Only sends. */
+/* As channel_move(), but only sends. */
 int channel_flush(struct channel *c);
 
-/* The next frame that has come: 1 with it (valid until the next call), 0 when none is complete, -EPROTO for nonsense. */
+/* Returns 1 with the next frame, valid until the next call; 0 if none is complete; -EPROTO if it is too long. */
 int channel_take(struct channel *c, const char **ret, size_t *ret_length);
 
 #endif

@@ -1,20 +1,19 @@
 /*
  * Reading HTTP requests; see http_request.h.
  *
- * How it works: the head is collected to its empty line and then cut into its parts in place. The body is as long as
- * Content-Length says, or comes in chunks.
+ * How it works: the head is collected up to its empty line and then parsed in place. The body is as long as
+ * Content-Length says, or chunked.
  *
- * What the client controls: every byte. Behind a relay there is a second reader, the server, and behind that perhaps
- * more. If one of them finds the end of a request elsewhere, then what follows is a request that nobody has checked.
- * So what two readers could understand differently is refused instead of being understood somehow: bare line feeds
- * and carriage returns, folded lines, space before a colon, two lengths, a length beside chunks, lengths in other
- * than their usual spelling, framing that Connection would have removed on the way or that comes in a trailer,
- * control characters.
+ * What the client controls: every byte. Behind a relay a second parser reads the same bytes: the server, and perhaps
+ * more behind it. If one of them finds the end of a request elsewhere, the bytes that follow are a request that was
+ * never checked (request smuggling). So input that two parsers could interpret differently is refused: bare line feeds
+ * and carriage returns, folded lines, space before a colon, two lengths, a length together with chunks, lengths in an
+ * unusual spelling, framing headers that Connection lists or that come in a trailer, control characters.
  *
- * A relay has passed on all that was taken. That is safe only if what is refused is refused before the server can
- * have understood it, so a line of the chunks' framing is looked at as it comes, not when it is whole.
+ * A relay passes on all bytes that http_take() has taken. That is safe only if bad input is refused before the server
+ * can act on it, so the lines of the chunk framing are checked as they arrive, not when they are complete.
  *
- * All of it is bounded, and any cutting of the stream gives the same result.
+ * All sizes are capped. The result does not depend on how the stream is split into calls.
  */
 #include "wire/http_request.h"
 
@@ -25,7 +24,7 @@
 
 #include "base/memory.h"
 
-enum { LINE_MOST = 256, TRAILERS_MOST = 8 << 10 };
+enum { HTTP_LINE_MAX = 256, TRAILERS_MAX = 8 << 10 };
 
 const char *http_reason(int status)
 {
@@ -46,14 +45,14 @@ const char *http_reason(int status)
         return "Error";
 }
 
-void http_begin(struct http_request *r, size_t body_most)
+void http_begin(struct http_request *r, size_t body_max)
 {
-        *r = (struct http_request){ .body_most = body_most };
+        *r = (struct http_request){ .body_max = body_max };
 }
 
 void http_begin_relay(struct http_request *r)
 {
-        *r = (struct http_request){ .relays = true, .body_most = INT64_MAX }; /* what every reader can count to */
+        *r = (struct http_request){ .is_relay = true, .body_max = INT64_MAX }; /* every server's counter holds it */
 }
 
 void http_done(struct http_request *r)
@@ -72,7 +71,7 @@ const char *http_header(const struct http_request *r, const char *name)
         return NULL;
 }
 
-size_t http_count(const struct http_request *r, const char *name)
+size_t http_count_headers(const struct http_request *r, const char *name)
 {
         size_t count = 0;
         for (size_t i = 0; i < r->header_count; i++)
@@ -80,7 +79,7 @@ size_t http_count(const struct http_request *r, const char *name)
         return count;
 }
 
-bool http_lists(const struct http_request *r, const char *name, const char *word)
+bool http_header_lists(const struct http_request *r, const char *name, const char *word)
 {
         const size_t length = strlen(word);
         for (size_t i = 0; i < r->header_count; i++) {
@@ -98,8 +97,8 @@ bool http_lists(const struct http_request *r, const char *name, const char *word
 
 /* --- the head --- */
 
-/* Where a request ends, and whom it is for. These have only one spelling. */
-static const char *const framing[] = { "Content-Length", "Host", "Transfer-Encoding" };
+/* The headers that decide where a request ends and which host it is for. No other spelling of them is accepted. */
+static const char *const framing_headers[] = { "Content-Length", "Host", "Transfer-Encoding" };
 
 static bool is_token(const char *word)
 {
@@ -110,7 +109,6 @@ static bool is_token(const char *word)
         return *word != '\0';
 }
 
-/* The target and the version behind it. */
 static int read_first_line(struct http_request *r, char *line)
 {
         char *target = strchr(line, ' '), *version = target ? strchr(target + 1, ' ') : NULL;
@@ -120,18 +118,18 @@ static int read_first_line(struct http_request *r, char *line)
         for (const char *c = target; *c; c++)
                 if (*c <= ' ' || *c > '~')
                         return -400;
-        if (!is_token(line) || !*target || (*target != '/' && !r->relays))
+        if (!is_token(line) || !*target || (*target != '/' && !r->is_relay))
                 return -400;
         r->method = line;
         r->target = target;
         r->minor = strcmp(version, "HTTP/1.0") != 0;
-        if (strcmp(version, "HTTP/1.1") != 0 && (r->minor || !r->relays))
+        if (strcmp(version, "HTTP/1.1") != 0 && (r->minor || !r->is_relay))
                 return strncmp(version, "HTTP/", 5) == 0 ? -505 : -400;
         return 0;
 }
 
-/* Is this the other name as well for a server that takes '_' for '-'? */
-static bool resembles(const char *name, const char *other)
+/* Are the names equal for a server that treats '_' as '-', as CGI does? */
+static bool name_resembles(const char *name, const char *other)
 {
         for (; *name && *other; name++, other++)
                 if (tolower((unsigned char)(*name == '_' ? '-' : *name)) != tolower((unsigned char)*other))
@@ -139,33 +137,33 @@ static bool resembles(const char *name, const char *other)
         return *name == *other;
 }
 
-/* The one of `framing` that this resembles, or NULL. */
-static const char *find_framing(const char *name)
+/* The framing header that this name resembles, or NULL. */
+static const char *find_framing_header(const char *name)
 {
-        for (size_t i = 0; i < ARRAY_SIZE(framing); i++)
-                if (resembles(name, framing[i]))
-                        return framing[i];
+        for (size_t i = 0; i < ARRAY_SIZE(framing_headers); i++)
+                if (name_resembles(name, framing_headers[i]))
+                        return framing_headers[i];
         return NULL;
 }
 
-/* A header, or a trailer. Tabs around a value, or more than one space, are let pass where nothing depends on it. */
-static int cut_header(char *line, struct http_header *ret)
+/* Parses a header or a trailer. Tabs and extra spaces around a value are accepted, except in framing headers. */
+static int parse_header(char *line, struct http_header *ret)
 {
         char *colon = strchr(line, ':');
         if (!colon)
                 return -400;
         *colon = '\0';
         char *value = colon + 1 + strspn(colon + 1, " \t"), *end = value + strlen(value);
-        bool plain = value == colon + 1 || (value == colon + 2 && colon[1] == ' ');
-        for (; end > value && (end[-1] == ' ' || end[-1] == '\t'); plain = false)
+        bool plainly_spaced = value == colon + 1 || (value == colon + 2 && colon[1] == ' ');
+        for (; end > value && (end[-1] == ' ' || end[-1] == '\t'); plainly_spaced = false)
                 *--end = '\0';
         if (!is_token(line))
                 return -400;
         for (const char *c = value; *c; c++)
                 if ((unsigned char)*c < ' ' ? *c != '\t' : *c == '\x7f')
                         return -400;
-        const char *known = find_framing(line);
-        if (known && (!plain || strcasecmp(known, line) != 0))
+        const char *framing_name = find_framing_header(line);
+        if (framing_name && (!plainly_spaced || strcasecmp(framing_name, line) != 0))
                 return -400;
         *ret = (struct http_header){ line, value };
         return 0;
@@ -173,14 +171,14 @@ static int cut_header(char *line, struct http_header *ret)
 
 static int read_header(struct http_request *r, char *line)
 {
-        if (r->header_count == HTTP_HEADERS_MOST)
+        if (r->header_count == HTTP_HEADERS_MAX)
                 return -431;
-        int status = cut_header(line, &r->headers[r->header_count]);
+        int status = parse_header(line, &r->headers[r->header_count]);
         r->header_count += status == 0;
         return status;
 }
 
-/* The usual spelling of a number: what begins with 0 is octal for some. */
+/* No leading zero: some parsers read it as octal. */
 static bool read_length(const char *text, unsigned long long *ret)
 {
         return text_to_number(text, strlen(text), ret) && (*text != '0' || !text[1]);
@@ -188,13 +186,13 @@ static bool read_length(const char *text, unsigned long long *ret)
 
 static bool is_framed_once(const struct http_request *r)
 {
-        size_t hosts = http_count(r, "Host");
-        if (http_count(r, "Content-Length") + http_count(r, "Transfer-Encoding") > 1)
+        size_t host_count = http_count_headers(r, "Host");
+        if (http_count_headers(r, "Content-Length") + http_count_headers(r, "Transfer-Encoding") > 1)
                 return false;
-        if (hosts > 1 || (hosts == 0 && r->minor > 0))
+        if (host_count > 1 || (host_count == 0 && r->minor > 0))
                 return false;
-        for (size_t i = 0; i < ARRAY_SIZE(framing); i++)
-                if (http_lists(r, "Connection", framing[i]))
+        for (size_t i = 0; i < ARRAY_SIZE(framing_headers); i++)
+                if (http_header_lists(r, "Connection", framing_headers[i]))
                         return false;
         return true;
 }
@@ -209,24 +207,24 @@ static int read_framing(struct http_request *r)
                 return -501;
         if (length && !read_length(length, &r->left))
                 return -400;
-        if (r->left > r->body_most)
+        if (r->left > r->body_max)
                 return -413;
-        if (expect && (http_count(r, "Expect") > 1 || strcasecmp(expect, "100-continue") != 0))
+        if (expect && (http_count_headers(r, "Expect") > 1 || strcasecmp(expect, "100-continue") != 0))
                 return -417;
-        r->keep_alive = r->minor > 0 || http_lists(r, "Connection", "keep-alive");
-        if (http_lists(r, "Connection", "close"))
+        r->keep_alive = r->minor > 0 || http_header_lists(r, "Connection", "keep-alive");
+        if (http_header_lists(r, "Connection", "close"))
                 r->keep_alive = false;
         r->state = coding ? HTTP_CHUNK : r->left ? HTTP_BODY : HTTP_DONE;
-        r->continues = expect && r->state != HTTP_DONE;
-        /* What follows CONNECT is a tunnel, and no body. */
+        r->expects_continue = expect && r->state != HTTP_DONE;
+        /* CONNECT has no body: tunnelled bytes follow its head. */
         return strcmp(r->method, "CONNECT") == 0 && r->state != HTTP_DONE ? -400 : 0;
 }
 
-/* The whole head is there. It is cut in place, so the headers point into it. */
+/* Parses the complete head in place: method, target and headers point into r->head. */
 static int read_head(struct http_request *r)
 {
         char *line = r->head.data;
-        int status = strlen(line) == r->head.length ? 0 : -400; /* no NUL in it */
+        int status = strlen(line) == r->head.length ? 0 : -400; /* it must not contain a NUL */
         for (bool first = true; status == 0; first = false) {
                 char *end = strstr(line, "\r\n");
                 if (!end)
@@ -244,7 +242,7 @@ static int read_head(struct http_request *r)
 
 static int finish_head(struct http_request *r)
 {
-        if (!r->relays)
+        if (!r->is_relay)
                 return read_head(r);
         text_add_bytes(&r->original, r->head.data, r->head.length);
         int status = r->original.failed ? -431 : read_head(r);
@@ -258,14 +256,14 @@ static int take_head(struct http_request *r, const char *bytes, size_t length, s
                 size_t n = end ? (size_t)(end - bytes) + 1 - *used : length - *used;
                 text_add_bytes(&r->head, bytes + *used, n);
                 *used += n;
-                if (r->head.failed || r->head.length > HTTP_HEAD_MOST)
+                if (r->head.failed || r->head.length > HTTP_HEAD_MAX)
                         return -431;
                 if (!end)
                         return 0;
                 if (r->head.length < 2 || r->head.data[r->head.length - 2] != '\r')
                         return -400;
                 if (r->head.length == 2)
-                        r->head.length = 0; /* an empty line in front is let pass, as the standard asks */
+                        r->head.length = 0; /* an empty line before the request is skipped (RFC 9112, 2.2) */
                 else if (r->head.length >= 4 && memcmp(r->head.data + r->head.length - 4, "\r\n\r\n", 4) == 0)
                         return finish_head(r);
         }
@@ -279,7 +277,7 @@ static int take_data(struct http_request *r, const char *bytes, size_t length, s
         size_t n = length - *used;
         if (n > r->left)
                 n = (size_t)r->left;
-        if (!r->relays)
+        if (!r->is_relay)
                 text_add_bytes(&r->body, bytes + *used, n);
         *used += n;
         r->left -= n;
@@ -289,9 +287,9 @@ static int take_data(struct http_request *r, const char *bytes, size_t length, s
         return r->body.failed ? -413 : 0;
 }
 
-/* What came of the line from here on, of which more may come: nothing else ends it than CRLF, and it has no control
-   characters. Behind a chunk's data it has nothing at all. */
-static bool is_sound(const struct http_request *r, size_t from)
+/* Checks the bytes of r->line from `from` on; the line need not be complete. Only CRLF may end it, and it must not have
+   control characters. The line after a chunk's data must be empty. */
+static bool is_valid_so_far(const struct http_request *r, size_t from)
 {
         for (size_t i = from; i < r->line.length; i++) {
                 const unsigned char c = (unsigned char)r->line.data[i];
@@ -304,16 +302,17 @@ static bool is_sound(const struct http_request *r, size_t from)
         return true;
 }
 
-/* 1 when the line is whole: without its end in r->line. */
+/* Returns 1 when r->line is complete; its CRLF is removed. */
 static int take_line(struct http_request *r, const char *bytes, size_t length, size_t *used)
 {
         const char *end = memchr(bytes + *used, '\n', length - *used);
         size_t n = end ? (size_t)(end - bytes) + 1 - *used : length - *used, before = r->line.length;
         text_add_bytes(&r->line, bytes + *used, n);
         *used += n;
-        if (r->line.failed || r->line.length > (r->state == HTTP_TRAILER ? (size_t)TRAILERS_MOST : (size_t)LINE_MOST))
+        if (r->line.failed ||
+            r->line.length > (r->state == HTTP_TRAILER ? (size_t)TRAILERS_MAX : (size_t)HTTP_LINE_MAX))
                 return -400;
-        if (!is_sound(r, before))
+        if (!is_valid_so_far(r, before))
                 return -400;
         if (!end)
                 return 0;
@@ -321,8 +320,8 @@ static int take_line(struct http_request *r, const char *bytes, size_t length, s
         return 1;
 }
 
-/* Hexadecimal digits, and perhaps extensions, which nobody uses. None is quoted: a reader could look for the end of the
-   quotation in the next line. */
+/* Reads a chunk's size and ignores its extensions. Quotes are refused: a server could look for the closing one in the
+   next line. */
 static int read_chunk(struct http_request *r)
 {
         size_t digits = strspn(r->line.data, "0123456789abcdefABCDEF");
@@ -337,26 +336,27 @@ static int read_chunk(struct http_request *r)
                 int c = tolower((unsigned char)r->line.data[i]);
                 r->left = r->left * 16 + (unsigned)(c <= '9' ? c - '0' : c - 'a' + 10);
         }
-        if (r->left > r->body_most - r->received)
+        if (r->left > r->body_max - r->received)
                 return -413;
         r->state = r->left ? HTTP_CHUNK_DATA : HTTP_TRAILER;
         return 0;
 }
 
-/* A server could take it for one more header. */
+/* Framing headers are refused: a server could treat a trailer as one more header. */
 static int read_trailer(struct http_request *r)
 {
         struct http_header trailer;
-        r->trailers += r->line.length;
+        r->trailer_bytes += r->line.length;
         if (!r->line.length)
                 r->state = HTTP_DONE;
-        else if (r->trailers > TRAILERS_MOST || cut_header(r->line.data, &trailer) < 0 || find_framing(trailer.name))
+        else if (r->trailer_bytes > TRAILERS_MAX || parse_header(r->line.data, &trailer) < 0 ||
+                 find_framing_header(trailer.name))
                 return -400;
         return 0;
 }
 
-/* A line of the chunks' framing is whole. */
-static int read_line(struct http_request *r)
+/* Handles a complete line of the chunk framing. */
+static int handle_line(struct http_request *r)
 {
         int status = 0;
         if (r->state == HTTP_CHUNK)
@@ -379,7 +379,7 @@ int http_take(struct http_request *r, const char *bytes, size_t length, size_t *
                 else if (r->state == HTTP_BODY || r->state == HTTP_CHUNK_DATA)
                         status = take_data(r, bytes, length, ret_used);
                 else if ((status = take_line(r, bytes, length, ret_used)) == 1)
-                        status = read_line(r);
+                        status = handle_line(r);
         }
         if (status < 0)
                 r->refused = status;

@@ -1,8 +1,7 @@
 /*
- * HTTP/1.1 requests, read from a stream of bytes as they come: strictly, with bounds, and without a system call. There
- * are two readers. One answers requests: it keeps the body. The other relays them: it looks at the head and passes on
- * the bytes that came, so it has to know where each request ends, and no server may think otherwise. Theory of
- * operation: http_request.c.
+ * An incremental parser for HTTP/1.1 requests: strict, capped, without system calls. There are two kinds of caller. A
+ * server answers requests and gets the body. A relay checks the head and passes the original bytes on, so it must find
+ * the end of each request exactly where the server behind it does. Theory of operation: http_request.c.
  */
 #ifndef RINGWALL_WIRE_HTTP_REQUEST_H
 #define RINGWALL_WIRE_HTTP_REQUEST_H
@@ -12,68 +11,68 @@
 
 #include "base/text.h"
 
-enum { HTTP_HEADERS_MOST = 64, HTTP_HEAD_MOST = 16 << 10 };
+enum { HTTP_HEADERS_MAX = 64, HTTP_HEAD_MAX = 16 << 10 };
 
-/* What http_take() returns to a relay, once, when the head is whole. */
+/* http_take() returns it to a relay, once, when the head is complete. */
 enum { HTTP_HEAD_READY = 2 };
 
 struct http_header {
-        const char *name, *value; /* as they were sent, without the space around the value */
+        const char *name, *value; /* as sent, without the whitespace around the value */
 };
 
 struct http_request {
-        /* Once the head is whole: */
+        /* Valid once the head is complete: */
         const char *method, *target;
-        unsigned minor; /* HTTP/1.1, or 1.0, which only a relay takes, and which may lack a Host */
-        struct http_header headers[HTTP_HEADERS_MOST];
+        unsigned minor; /* 1 for HTTP/1.1; 0 for HTTP/1.0, which only a relay accepts, and which may lack Host */
+        struct http_header headers[HTTP_HEADERS_MAX];
         size_t header_count;
-        struct text original; /* for a relay: the head as it was sent, its empty line included */
-        bool keep_alive;      /* the client would send another over the same connection */
-        bool continues;       /* while the body is to come: the client waits for "100 Continue" */
+        struct text original; /* for a relay: the head as sent, including the empty line */
+        bool keep_alive;      /* the client may send another request over the same connection */
+        bool expects_continue; /* the client waits for "100 Continue" before it sends the body */
 
-        /* Once http_take() has returned 1: */
+        /* Valid once http_take() has returned 1: */
         struct text body; /* empty in a relay */
 
-        /* Its own. */
-        bool relays;
-        int refused; /* the status, negative: nothing more is taken */
+        /* Internal: */
+        bool is_relay;
+        int refused; /* 0, or the negative status; no more bytes are taken then */
         struct text head;
-        unsigned long long body_most;
+        unsigned long long body_max;
         enum { HTTP_HEAD, HTTP_BODY, HTTP_CHUNK, HTTP_CHUNK_DATA, HTTP_CHUNK_END, HTTP_TRAILER, HTTP_DONE } state;
-        unsigned long long left;     /* of the body, or of a chunk */
-        unsigned long long received; /* of the body */
-        struct text line;            /* of a chunk's head, or of a trailer */
-        size_t trailers;             /* bytes of them */
+        unsigned long long left;     /* bytes missing of the body, or of a chunk */
+        unsigned long long received; /* bytes of the body so far */
+        struct text line;            /* a line of the chunk framing, or a trailer */
+        size_t trailer_bytes;        /* for their cap */
 };
 
-/* To answer it. A body of more than `body_most` bytes is refused; so is any target but a path. */
-void http_begin(struct http_request *r, size_t body_most);
+/* For a server. Refuses a body of more than `body_max` bytes and a target that is not a path. */
+void http_begin(struct http_request *r, size_t body_max);
 
-/* To relay it: HTTP/1.0 as well, any form of target, and a body of any size, which is only measured. */
+/* For a relay. Accepts HTTP/1.0, any form of target and a body of any size, which is not stored. */
 void http_begin_relay(struct http_request *r);
 
 void http_done(struct http_request *r);
 
 /*
- * Takes bytes of the stream; *ret_used is how many belong to this request. Returns 1 when it is complete, 0 when more
- * has to come, or the status that refuses it (400, 413, 417, 431, 501, 505) as a negative number; then, and ever after,
- * none of the bytes is to be passed on.
+ * Parses bytes of the stream; *ret_used is how many belong to this request. Returns 1 when the request is complete, 0
+ * when it needs more bytes, or the status to refuse it with (400, 413, 417, 431, 501, 505) as a negative number. A
+ * refusal is final: a relay must not pass on any byte of this or a later call.
  *
- * To a relay it returns HTTP_HEAD_READY in between: what was taken so far is in `original`. All bytes that later calls
- * take are the body's, to be passed on as they are. The next call may be given none, and tells whether there is a body.
+ * A relay also gets HTTP_HEAD_READY, once: the head is in `original`. All bytes that later calls take are the body, to
+ * be passed on unchanged. The next call may pass no bytes to learn whether there is a body.
  */
 int http_take(struct http_request *r, const char *bytes, size_t length, size_t *ret_used);
 
-/* A header by its name, in any case; NULL when it is not there. */
+/* The value of the first header with this name, ignoring case, or NULL. */
 const char *http_header(const struct http_request *r, const char *name);
 
 /* How many headers have this name. */
-size_t http_count(const struct http_request *r, const char *name);
+size_t http_count_headers(const struct http_request *r, const char *name);
 
-/* Is the word, in any case, in the list of words that all headers of this name make? */
-bool http_lists(const struct http_request *r, const char *name, const char *word);
+/* Is the word, ignoring case, in the comma-separated list of one of the headers with this name? */
+bool http_header_lists(const struct http_request *r, const char *name, const char *word);
 
-/* The words that go with a status. */
+/* The reason phrase of a status. */
 const char *http_reason(int status);
 
 #endif

@@ -1,4 +1,4 @@
-/* Passing messages; see wire.h. */
+/* Packets with descriptors; see wire.h. */
 #include "wire/wire.h"
 
 #include <errno.h>
@@ -23,7 +23,8 @@ int wire_send(int socket, const void *data, size_t length, int fd)
                 c->cmsg_len = CMSG_LEN(sizeof(int));
                 memcpy(CMSG_DATA(c), &fd, sizeof fd);
         }
-        return sendmsg(socket, &m, MSG_NOSIGNAL) == (ssize_t)length ? 0 : -errno;
+        ssize_t sent = sendmsg(socket, &m, MSG_NOSIGNAL);
+        return sent == (ssize_t)length ? 0 : sent < 0 ? -errno : -EMSGSIZE;
 }
 
 ssize_t wire_receive(int socket, void *data, size_t length, int flags, int *ret_fd)
@@ -37,7 +38,7 @@ ssize_t wire_receive(int socket, void *data, size_t length, int flags, int *ret_
                             .msg_controllen = sizeof control.space };
         *ret_fd = -1;
         ssize_t n = recvmsg(socket, &m, flags | MSG_CMSG_CLOEXEC);
-        if (n < 0 && errno == ECONNRESET) /* the other end went with a message unread; what it said is still here */
+        if (n < 0 && errno == ECONNRESET) /* the peer exited without reading all; its own packets are still here */
                 n = recvmsg(socket, &m, flags | MSG_CMSG_CLOEXEC);
         struct cmsghdr *c = n > 0 ? CMSG_FIRSTHDR(&m) : NULL;
         if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)

@@ -1,4 +1,4 @@
-/* Landlock for the programs that ask about it; the numbers are the kernel's ABI. */
+/* For the programs that test Landlock. The numbers are the kernel's ABI: older headers lack them. */
 #ifndef RINGWALL_TESTS_ASSUME_LANDLOCK_H
 #define RINGWALL_TESTS_ASSUME_LANDLOCK_H
 
@@ -8,18 +8,18 @@
 
 enum { RIGHT_TRUNCATE = 1 << 14 };
 
-/* Ends the program when this kernel's Landlock is older than `abi`. */
-static inline void need_landlock(int abi)
+/* Skips the test if this kernel's Landlock is older than `abi`. */
+static inline void require_landlock(int abi)
 {
-        long have = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
-        if (have >= abi)
+        long kernel_abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
+        if (kernel_abi >= abi)
                 return;
-        if (have > 0)
+        if (kernel_abi > 0)
                 errno = EOPNOTSUPP;
-        cannot_ask("have a new enough Landlock");
+        skip_cannot("use a new enough Landlock");
 }
 
-/* Restricts the caller: `handled` is taken everywhere, `granted` is given below `path`. */
+/* Restricts the caller: the rights in `handled` are denied everywhere, those in `granted` are allowed below `path`. */
 static inline void restrict_to(const char *path, uint64_t handled, uint64_t granted)
 {
         struct landlock_ruleset_attr ruleset = { .handled_access_fs = handled };
@@ -29,7 +29,7 @@ static inline void restrict_to(const char *path, uint64_t handled, uint64_t gran
         if (fd < 0 || rule.parent_fd < 0 ||
             syscall(SYS_landlock_add_rule, fd, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) < 0 ||
             prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || syscall(SYS_landlock_restrict_self, fd, 0) < 0)
-                cannot_ask("restrict itself with Landlock");
+                skip_cannot("restrict itself with Landlock");
 }
 
 #endif

@@ -1,17 +1,17 @@
-/* Why a keeper needs no second cgroup namespace, although its first is made while its parent is elsewhere. */
+/* One clone3() puts the keeper into its cgroup and into a cgroup namespace whose root is that cgroup. */
 #include "assume.h"
 
 #include <linux/sched.h>
 
-static const char *find_tree(void)
+static const char *find_cgroup2_tree(void)
 {
         if (access("/sys/fs/cgroup/cgroup.procs", W_OK) == 0)
                 return "/sys/fs/cgroup";
         return access("/sys/fs/cgroup/unified/cgroup.procs", W_OK) == 0 ? "/sys/fs/cgroup/unified" : NULL;
 }
 
-/* Runs in the child: is it at the root of what it sees? */
-static int look(void)
+/* Runs in the child. Returns 0 if its cgroup is the root of its cgroup namespace. */
+static int check_own_cgroup(void)
 {
         char text[1024];
         int fd = open("/proc/self/cgroup", O_RDONLY | O_CLOEXEC);
@@ -22,25 +22,25 @@ static int look(void)
 
 int main(void)
 {
-        assume("with CLONE_INTO_CGROUP, CLONE_NEWCGROUP takes the new cgroup for its root, not the parent's");
-        const char *top = find_tree();
+        assume("with CLONE_INTO_CGROUP, CLONE_NEWCGROUP makes the new cgroup the namespace's root, not the parent's");
+        const char *top = find_cgroup2_tree();
         char path[96];
         if (!top)
-                cannot_ask("write in a cgroup2 tree");
+                skip_cannot("write in a cgroup2 tree");
         (void)snprintf(path, sizeof path, "%s/assume-%d", top, (int)getpid());
         if (mkdir(path, 0755) < 0)
-                cannot_ask("make a cgroup");
+                skip_cannot("make a cgroup");
         struct clone_args args = { .flags = CLONE_INTO_CGROUP | CLONE_NEWCGROUP, .exit_signal = SIGCHLD };
         args.cgroup = (unsigned)open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         long pid = syscall(SYS_clone3, &args, sizeof args);
         int error = errno;
         if (pid == 0)
-                _exit(look());
+                _exit(check_own_cgroup());
         int status = pid < 0 ? -1 : wait_for((pid_t)pid);
         while (rmdir(path) < 0 && errno == EBUSY)
                 (void)usleep(1000);
         errno = error;
         if (pid < 0)
-                cannot_ask("be born in a cgroup");
+                skip_cannot("clone a child into a cgroup");
         conclude(status == 0, status == 0 ? "0::/ inside" : "another path inside");
 }

@@ -1,12 +1,13 @@
-/* Children that make namespaces still die with their parent. */
+/* A keeper enters namespaces and is still killed when the front dies. */
 #include "assume.h"
 
 int main(void)
 {
-        assume("PR_SET_PDEATHSIG is kept by unshare(CLONE_NEWUSER) and by writing uid_map, and fork does not inherit it");
-        become_ordinary();
+        assume("PR_SET_PDEATHSIG is kept by unshare(CLONE_NEWUSER) and by writing uid_map, and fork does not inherit "
+               "it");
+        become_ordinary_user();
         if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
-                cannot_ask("set the death signal");
+                skip_cannot("set the death signal");
         enter_namespaces(CLONE_NEWNS | CLONE_NEWPID);
         int kept = 0;
         (void)prctl(PR_GET_PDEATHSIG, &kept);

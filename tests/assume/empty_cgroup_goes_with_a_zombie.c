@@ -1,9 +1,9 @@
-/* Why a box's cgroup can be removed before anybody has waited for its processes. */
+/* The cgroup of a box can be removed before its processes are reaped. */
 #include "assume.h"
 
 #include <linux/sched.h>
 
-static const char *find_tree(void)
+static const char *find_cgroup2_tree(void)
 {
         if (access("/sys/fs/cgroup/cgroup.procs", W_OK) == 0)
                 return "/sys/fs/cgroup";
@@ -12,15 +12,15 @@ static const char *find_tree(void)
 
 int main(void)
 {
-        assume("cgroup.kill ends what is inside, and a cgroup with nothing but zombies can be removed");
-        const char *top = find_tree();
+        assume("cgroup.kill kills all processes of a cgroup, and a cgroup with only zombies can be removed");
+        const char *top = find_cgroup2_tree();
         char path[96], file[128];
         if (!top)
-                cannot_ask("write in a cgroup2 tree");
+                skip_cannot("write in a cgroup2 tree");
         (void)snprintf(path, sizeof path, "%s/assume-%d", top, (int)getpid());
         (void)snprintf(file, sizeof file, "%s/cgroup.kill", path);
         if (mkdir(path, 0755) < 0)
-                cannot_ask("make a cgroup");
+                skip_cannot("make a cgroup");
         int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         struct clone_args args = { .flags = CLONE_INTO_CGROUP, .exit_signal = SIGCHLD, .cgroup = (unsigned)fd };
         long pid = syscall(SYS_clone3, &args, sizeof args);
@@ -34,6 +34,6 @@ int main(void)
         bool gone = access(path, F_OK) < 0;
         int status = pid < 0 ? -1 : wait_for((pid_t)pid);
         conclude(busy && killed && gone && status == 128 + SIGKILL,
-                 "%s while it lived, %s after cgroup.kill, before it was waited for; status %d", busy ? "busy" : "not busy",
-                 gone ? "removed" : "not removed", status);
+                 "%s while the process ran, %s after cgroup.kill and before it was reaped; status %d",
+                 busy ? "busy" : "not busy", gone ? "removed" : "not removed", status);
 }

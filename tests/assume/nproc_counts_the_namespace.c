@@ -1,9 +1,9 @@
-/* Without a cgroup, RLIMIT_NPROC set in a box's user namespace limits the box and nobody else. */
+/* Without a cgroup, RLIMIT_NPROC set in a box's user namespace limits the box alone. */
 #include "assume.h"
 
 #include <sys/resource.h>
 
-enum { OUTSIDE = 9, LIMIT = 8 };
+enum { OUTSIDE_COUNT = 9, LIMIT = 8 };
 
 static int start_sleepers(pid_t *pids, int count)
 {
@@ -19,7 +19,7 @@ static int start_sleepers(pid_t *pids, int count)
         return started;
 }
 
-static void stop(const pid_t *pids, int count)
+static void kill_all(const pid_t *pids, int count)
 {
         for (int i = 0; i < count; i++) {
                 (void)kill(pids[i], SIGKILL);
@@ -29,19 +29,19 @@ static void stop(const pid_t *pids, int count)
 
 int main(void)
 {
-        assume("RLIMIT_NPROC in a fresh user namespace counts that namespace's processes alone");
-        become_ordinary();
-        pid_t outside[OUTSIDE], inside[LIMIT];
-        int others = start_sleepers(outside, OUTSIDE);
+        assume("RLIMIT_NPROC in a fresh user namespace counts only that namespace's processes");
+        become_ordinary_user();
+        pid_t outside[OUTSIDE_COUNT], inside[LIMIT];
+        int outside_count = start_sleepers(outside, OUTSIDE_COUNT);
         enter_namespaces(0);
         const struct rlimit limit = { LIMIT, LIMIT };
         if (setrlimit(RLIMIT_NPROC, &limit) < 0)
-                cannot_ask("set RLIMIT_NPROC");
+                skip_cannot("set RLIMIT_NPROC");
         errno = 0;
         int started = start_sleepers(inside, LIMIT), error = errno;
-        stop(inside, started);
-        stop(outside, others);
-        conclude(others == OUTSIDE && started == LIMIT - 1 && error == EAGAIN,
-                 "with %d processes outside and a limit of %d, %d were forked, then: %s", others, LIMIT, started,
+        kill_all(inside, started);
+        kill_all(outside, outside_count);
+        conclude(outside_count == OUTSIDE_COUNT && started == LIMIT - 1 && error == EAGAIN,
+                 "with %d processes outside and a limit of %d, %d were forked, then: %s", outside_count, LIMIT, started,
                  strerror(error));
 }

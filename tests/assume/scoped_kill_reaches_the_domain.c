@@ -1,4 +1,4 @@
-/* launch.c, end_others(): without a pid namespace, one kill(-1) ends the box, however fast it forks, and nobody else. */
+/* Without a pid namespace the keeper kills its box with one kill(-1), however fast it forks: kill_others(). */
 #include "assume_landlock.h"
 
 static void scope_signals(void)
@@ -8,10 +8,10 @@ static void scope_signals(void)
         } attr = { .scoped = 1 << 1 };
         int fd = (int)syscall(SYS_landlock_create_ruleset, &attr, sizeof attr, 0);
         if (fd < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || syscall(SYS_landlock_restrict_self, fd, 0) < 0)
-                cannot_ask("scope its signals");
+                skip_cannot("scope its signals with Landlock");
 }
 
-static _Noreturn void fork_for_ever(void)
+static _Noreturn void fork_forever(void)
 {
         for (;;)
                 if (fork() > 0)
@@ -20,9 +20,9 @@ static _Noreturn void fork_for_ever(void)
 
 int main(void)
 {
-        assume("kill(-1) in a Landlock domain that scopes signals ends every process of the domain and no other");
-        need_landlock(6);
-        become_ordinary();
+        assume("kill(-1) in a Landlock domain that scopes signals kills every process of the domain and no other");
+        require_landlock(6);
+        become_ordinary_user();
         pid_t outside = fork();
         if (outside == 0) {
                 (void)pause();
@@ -34,7 +34,7 @@ int main(void)
                 scope_signals();
                 for (int i = 0; i < 3; i++)
                         if (fork() == 0)
-                                fork_for_ever();
+                                fork_forever();
                 (void)usleep(50000);
                 (void)kill(-1, SIGKILL);
                 while (waitpid(-1, NULL, 0) > 0)
@@ -42,8 +42,8 @@ int main(void)
                 _exit(errno == ECHILD ? 0 : 1);
         }
         int status = wait_for(keeper);
-        bool lives = waitpid(outside, NULL, WNOHANG) == 0;
+        bool outside_alive = waitpid(outside, NULL, WNOHANG) == 0;
         (void)kill(outside, SIGKILL);
-        conclude(status == 0 && lives, "the domain is %s, the process outside %s", status == 0 ? "empty" : "not empty",
-                 lives ? "lives" : "does not live");
+        conclude(status == 0 && outside_alive, "the domain is %s, the process outside is %s",
+                 status == 0 ? "empty" : "not empty", outside_alive ? "alive" : "dead");
 }

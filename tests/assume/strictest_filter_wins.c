@@ -1,12 +1,12 @@
-/* Filters are stacked in any order: a denial cannot be undone by a notification, nor by a later filter. */
+/* Filters can be stacked in any order: neither a notification nor a later filter undoes a denial. */
 #include "assume_seccomp.h"
 
-/* 0 when getppid gets the errno although another filter wants to notify it or allows it. */
+/* Returns 0 if getppid fails with the errno although other filters notify or allow it. */
 static int try_order(bool notify_first)
 {
         pid_t pid = fork();
         if (pid == 0) {
-                (void)alarm(5); /* a notification that nobody answers would hang */
+                (void)alarm(5); /* an unanswered notification would hang */
                 if (notify_first)
                         (void)filter_getppid(SECCOMP_RET_USER_NOTIF, SECCOMP_FILTER_FLAG_NEW_LISTENER);
                 (void)filter_getppid(SECCOMP_RET_ERRNO | EXDEV, 0);
@@ -21,8 +21,9 @@ static int try_order(bool notify_first)
 int main(void)
 {
         assume("of stacked filters the strictest verdict wins, in any order: ERRNO outranks USER_NOTIF and ALLOW");
-        int first = try_order(true), last = try_order(false);
-        if (first == 77 || last == 77)
-                cannot_ask("install filters");
-        conclude(first == 0 && last == 0, "notify then errno: %d, errno then notify: %d (0 is the errno)", first, last);
+        int notify_then_errno = try_order(true), errno_then_notify = try_order(false);
+        if (notify_then_errno == 77 || errno_then_notify == 77)
+                skip_cannot("install filters");
+        conclude(notify_then_errno == 0 && errno_then_notify == 0,
+                 "notify then errno: %d, errno then notify: %d (0 is the errno)", notify_then_errno, errno_then_notify);
 }

@@ -1,9 +1,9 @@
 /*
- * One attack: a function that tries to get out of a box. Each file of attacks ends in a table of them; attacks.c finds
- * an attack by its name.
+ * An attack is a function that tries to get out of a box. Each attack_*.c ends with a table of its attacks; attacks.c
+ * finds an attack by its name.
  *
- * An attack answers 0 when it got what it wanted, -errno when it was stopped, CANNOT_TRY when the machine has nothing to
- * attack. What it got it tells with did(), so that a test can see it was the real thing.
+ * An attack returns 0 when it succeeded, -errno when it was stopped, and CANNOT_TRY when this machine lacks what it
+ * needs. It prints what it read or found with report_success(), so that a test can check that it really succeeded.
  */
 #ifndef RINGWALL_TESTS_ATTACK_H
 #define RINGWALL_TESTS_ATTACK_H
@@ -20,32 +20,34 @@ struct attack {
 };
 
 extern const struct attack file_attacks[], change_attacks[], process_attacks[], ipc_attacks[], network_attacks[],
-        call_attacks[], kernel_attacks[], terminal_attacks[], life_attacks[];
+        call_attacks[], kernel_attacks[], terminal_attacks[], life_attacks[], name_attacks[], held_name_attacks[],
+        name_race_attacks[];
 
-void did(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* Prints "did: " and the text. */
+void report_success(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* 0, or -errno for a call that answered -1. */
+/* Returns -errno if the result of a system call is negative, otherwise 0. */
 int outcome(long result);
 
-/* The number in an argument; "parent" is the process that started this one. */
-long number(const char *text);
+/* Parses a number; "parent" is the pid of the parent process. */
+long parse_number(const char *text);
 
-/* Tells what can be read from fd. Takes fd, which may be the -1 of a failed open. */
-int take(int fd);
+/* Reads from fd, reports the text and closes fd. fd may be -1 from a failed open(): returns -errno. */
+int read_and_report(int fd);
 
-/* Opens path and tells what is in it. */
+/* Opens path and reports its content. */
 int read_file(const char *path);
 
-/* Writes a line to fd. Takes fd. */
-int scribble(int fd);
+/* Writes a line to fd and closes it. fd may be -1, as above. */
+int write_line(int fd);
 
 /*
- * What needs a privilege is tried with the most that anybody can have: root of a user namespace of its own. In a box
- * this fails, and then the attack goes on without.
+ * Enters new namespaces and becomes root of the user namespace, for attacks that need a privilege. In a box this fails;
+ * the attack then continues without the privilege.
  */
-void grab_privileges(void);
+void enter_user_namespace(void);
 
-/* Runs the function in a child: a filter that kills answers "failed: SIGSYS". */
-int in_child(int (*run)(char **arguments), char **arguments);
+/* Runs the attack in a child and exits with its status. If a signal kills the child, prints "failed: SIGNAL". */
+int run_in_child(int (*run)(char **arguments), char **arguments);
 
 #endif

@@ -1,4 +1,4 @@
-/* Namespaces, mounts, programs and foreign ABIs: the system calls that build a way out. */
+/* Attacks with system calls: namespaces, mounts, execution of programs, and the ABIs x32 and i386. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/mount.h>
@@ -18,12 +18,12 @@
 
 #include "attack.h"
 
-static int unshare_space(char **a)
+static int unshare_namespace(char **a)
 {
-        return outcome(unshare((int)number(a[0])));
+        return outcome(unshare((int)parse_number(a[0])));
 }
 
-/* From the second on, a child would be root of its own namespace. */
+/* The child exits at once; the parent reaps it. */
 static int reap(long child)
 {
         if (child == 0)
@@ -33,13 +33,13 @@ static int reap(long child)
         return outcome(waitpid((pid_t)child, NULL, __WALL));
 }
 
-static int clone_user(char **a)
+static int clone_user_namespace(char **a)
 {
         (void)a;
         return reap(syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, 0, 0, 0, 0));
 }
 
-static int clone3_user(char **a)
+static int clone3_user_namespace(char **a)
 {
         (void)a;
         struct clone_args how = { .flags = CLONE_NEWUSER, .exit_signal = SIGCHLD };
@@ -55,33 +55,33 @@ static int clone3_into_cgroup(char **a)
         return reap(syscall(SYS_clone3, &how, sizeof how));
 }
 
-/* A namespace within a namespace: what a box forbids itself, an inner one would be asked for. */
-static int nest_users(char **a)
+/* A user namespace inside a user namespace, in case only the first one is refused. */
+static int nest_user_namespaces(char **a)
 {
         (void)a;
-        grab_privileges();
+        enter_user_namespace();
         return outcome(unshare(CLONE_NEWUSER | CLONE_NEWNS));
 }
 
-static int join_space(char **a)
+static int join_namespace(char **a)
 {
         char path[64];
-        snprintf(path, sizeof path, "/proc/%ld/ns/%s", number(a[0]), a[1]);
+        snprintf(path, sizeof path, "/proc/%ld/ns/%s", parse_number(a[0]), a[1]);
         int fd = open(path, O_RDONLY | O_CLOEXEC);
         return fd < 0 ? -errno : outcome(setns(fd, 0));
 }
 
-/* A pidfd stands for all namespaces of its process. */
-static int join_process(char **a)
+/* setns() with a pidfd joins the namespaces of that process. */
+static int join_namespaces_by_pidfd(char **a)
 {
-        int fd = (int)syscall(SYS_pidfd_open, number(a[0]), 0);
+        int fd = (int)syscall(SYS_pidfd_open, parse_number(a[0]), 0);
         return fd < 0 ? -errno : outcome(setns(fd, CLONE_NEWUTS));
 }
 
-static int rejoin_own_space(char **a)
+static int rejoin_own_namespace(char **a)
 {
         (void)a;
-        grab_privileges();
+        enter_user_namespace();
         int fd = open("/proc/self/ns/uts", O_RDONLY | O_CLOEXEC);
         return fd < 0 ? -errno : outcome(setns(fd, CLONE_NEWUTS));
 }
@@ -89,15 +89,15 @@ static int rejoin_own_space(char **a)
 static int mount_tmpfs(char **a)
 {
         (void)a;
-        grab_privileges();
+        enter_user_namespace();
         mkdir("mount-of-attack", 0700);
         return outcome(mount("tmpfs", "mount-of-attack", "tmpfs", 0, NULL));
 }
 
-static int mount_proc(char **a)
+static int bind_mount_proc(char **a)
 {
         (void)a;
-        grab_privileges();
+        enter_user_namespace();
         mkdir("mount-of-attack", 0700);
         return outcome(mount("/proc", "mount-of-attack", NULL, MS_BIND | MS_REC, NULL));
 }
@@ -105,7 +105,7 @@ static int mount_proc(char **a)
 static int mount_cgroup(char **a)
 {
         (void)a;
-        grab_privileges();
+        enter_user_namespace();
         mkdir("mount-of-attack", 0700);
         return outcome(mount("cgroup2", "mount-of-attack", "cgroup2", 0, NULL));
 }
@@ -113,7 +113,7 @@ static int mount_cgroup(char **a)
 static int mount_overlay(char **a)
 {
         (void)a;
-        grab_privileges();
+        enter_user_namespace();
         mkdir("upper-of-attack", 0700);
         mkdir("work-of-attack", 0700);
         mkdir("mount-of-attack", 0700);
@@ -121,10 +121,10 @@ static int mount_overlay(char **a)
                              "lowerdir=/usr,upperdir=upper-of-attack,workdir=work-of-attack,userxattr"));
 }
 
-/* Everything that covers a denied path is a mount, so taking one away would uncover it. */
+/* A denied path is covered by a mount, so an unmount would uncover it. */
 static int unmount(char **a)
 {
-        grab_privileges();
+        enter_user_namespace();
         mkdir("mount-of-attack", 0700);
         if (mount("tmpfs", "mount-of-attack", "tmpfs", 0, NULL) < 0 && errno != EPERM)
                 return -errno;
@@ -133,40 +133,40 @@ static int unmount(char **a)
 
 static int remount_writable(char **a)
 {
-        grab_privileges();
+        enter_user_namespace();
         mkdir("mount-of-attack", 0700);
         mount("tmpfs", "mount-of-attack", "tmpfs", MS_RDONLY, NULL);
         return outcome(mount(NULL, a[0], NULL, MS_REMOUNT | MS_BIND, NULL));
 }
 
-static int set_mount(char **a)
+static int set_mount_writable(char **a)
 {
         struct mount_attr writable = { .attr_clr = MOUNT_ATTR_RDONLY };
-        grab_privileges();
+        enter_user_namespace();
         mkdir("mount-of-attack", 0700);
         mount("tmpfs", "mount-of-attack", "tmpfs", MS_RDONLY, NULL);
         return outcome(syscall(SYS_mount_setattr, AT_FDCWD, a[0], 0, &writable, sizeof writable));
 }
 
-static int open_filesystem(char **a)
+static int fsopen_tmpfs(char **a)
 {
         (void)a;
-        grab_privileges();
+        enter_user_namespace();
         return outcome(syscall(SYS_fsopen, "tmpfs", FSOPEN_CLOEXEC));
 }
 
-static int pick_filesystem(char **a)
+static int fspick_tmpfs(char **a)
 {
         (void)a;
-        grab_privileges();
+        enter_user_namespace();
         mkdir("mount-of-attack", 0700);
         mount("tmpfs", "mount-of-attack", "tmpfs", 0, NULL);
         return outcome(syscall(SYS_fspick, AT_FDCWD, "mount-of-attack", FSPICK_CLOEXEC));
 }
 
-static int move_tree(char **a)
+static int move_mount_tree(char **a)
 {
-        grab_privileges();
+        enter_user_namespace();
         mkdir("mount-of-attack", 0700);
         int tree = (int)syscall(SYS_open_tree, AT_FDCWD, a[0], OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
         if (tree < 0 && errno != EPERM && errno != ENOSYS)
@@ -174,16 +174,16 @@ static int move_tree(char **a)
         return outcome(syscall(SYS_move_mount, tree, "", AT_FDCWD, "mount-of-attack", MOVE_MOUNT_F_EMPTY_PATH));
 }
 
-static int change_root(char **a)
+static int change_root_directory(char **a)
 {
-        grab_privileges();
+        enter_user_namespace();
         return outcome(chroot(a[0]));
 }
 
-static int pivot(char **a)
+static int pivot_to_tmpfs(char **a)
 {
         (void)a;
-        grab_privileges();
+        enter_user_namespace();
         mkdir("mount-of-attack", 0700);
         mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL);
         mount("tmpfs", "mount-of-attack", "tmpfs", 0, NULL);
@@ -191,22 +191,22 @@ static int pivot(char **a)
         return outcome(syscall(SYS_pivot_root, "mount-of-attack", "mount-of-attack/old"));
 }
 
-static int name_host(char **a)
+static int set_host_name(char **a)
 {
         (void)a;
-        grab_privileges();
+        enter_user_namespace();
         return outcome(sethostname("attacked", 8));
 }
 
-static int name_domain(char **a)
+static int set_domain_name(char **a)
 {
         (void)a;
-        grab_privileges();
+        enter_user_namespace();
         return outcome(setdomainname("attacked", 8));
 }
 
-/* The child's program is this one again: "told" says that it ran. */
-static int run_program(int (*start)(char **a), char **a)
+/* Runs start() in a child, which exits with the errno of a failed exec. The program reports that it ran. */
+static int start_in_child(int (*start)(char **a), char **a)
 {
         int status;
         pid_t child = vfork();
@@ -218,7 +218,7 @@ static int run_program(int (*start)(char **a), char **a)
         return WIFEXITED(status) ? -WEXITSTATUS(status) : -EINTR;
 }
 
-static int start_path(char **a)
+static int exec_path(char **a)
 {
         char *const arguments[] = { a[0], (char *)(size_t) "ran", NULL };
         execv(a[0], arguments);
@@ -227,16 +227,16 @@ static int start_path(char **a)
 
 static int execute(char **a)
 {
-        return run_program(start_path, a);
+        return start_in_child(exec_path, a);
 }
 
-static int execute_here(char **a)
+static int execute_without_fork(char **a)
 {
-        return start_path(a);
+        return exec_path(a);
 }
 
-/* A program without a name, in memory only. */
-static int start_memory(char **a)
+/* Copies the program into a memfd, which has no path, and executes that. */
+static int exec_memfd(char **a)
 {
         char *const arguments[] = { (char *)(size_t) "attacks", (char *)(size_t) "ran", NULL };
         int program = open(a[0], O_RDONLY | O_CLOEXEC), memory = memfd_create("attack", MFD_CLOEXEC);
@@ -249,8 +249,8 @@ static int start_memory(char **a)
         return -errno;
 }
 
-/* A script is executed by its interpreter, which is executed too. */
-static int start_script(char **a)
+/* To execute a script, the kernel executes its interpreter: here the program. */
+static int exec_script(char **a)
 {
         int fd = open("script-of-attack", O_WRONLY | O_CREAT | O_TRUNC, 0700);
         dprintf(fd, "#!%s ran_script\n", a[0]);
@@ -263,7 +263,7 @@ static int start_script(char **a)
 static int ran(char **a)
 {
         (void)a;
-        did("ran a program");
+        report_success("ran a program");
         return 0;
 }
 
@@ -289,22 +289,22 @@ static int clone3_child(char **a)
         return reap(syscall(SYS_clone3, &how, sizeof how));
 }
 
-/* Executes a program that changes who it runs as; seen by the id that the kernel tells after it started. */
-static int gain_identity(char **a)
+/* Executes a setuid program and reads its effective uid from /proc. */
+static int execute_setuid(char **a)
 {
         char path[64], line[256];
-        int nothing[2];
+        int silent_pipe[2]; /* standard input of the program: it waits for input */
         if (access(a[0], X_OK) < 0)
                 return CANNOT_TRY;
-        if (pipe2(nothing, O_CLOEXEC) < 0)
+        if (pipe2(silent_pipe, O_CLOEXEC) < 0)
                 return -errno;
         pid_t child = fork();
         if (child == 0) {
                 int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
-                dup2(nothing[0], STDIN_FILENO);
+                dup2(silent_pipe[0], STDIN_FILENO);
                 dup2(null, STDOUT_FILENO);
                 dup2(null, STDERR_FILENO);
-                execl(a[0], a[0], "idle", "1", NULL);
+                execl(a[0], a[0], "sleep", "1", NULL);
                 _exit(127);
         }
         unsigned effective = geteuid();
@@ -321,9 +321,9 @@ static int gain_identity(char **a)
         return effective == geteuid() ? -EPERM : 0;
 }
 
-static int idle(char **a)
+static int sleep_seconds(char **a)
 {
-        sleep((unsigned)number(a[0]));
+        sleep((unsigned)parse_number(a[0]));
         return 0;
 }
 
@@ -345,12 +345,12 @@ static int call_i386(char **a)
 
 static int by_x32(char **a)
 {
-        return in_child(call_x32, a);
+        return run_in_child(call_x32, a);
 }
 
 static int by_i386(char **a)
 {
-        return in_child(call_i386, a);
+        return run_in_child(call_i386, a);
 }
 #else
 static int by_x32(char **a)
@@ -366,50 +366,50 @@ static int by_i386(char **a)
 }
 #endif
 
-static int execute_memory(char **a)
+static int execute_memfd(char **a)
 {
-        return start_memory(a);
+        return exec_memfd(a);
 }
 
 static int execute_script(char **a)
 {
-        return start_script(a);
+        return exec_script(a);
 }
 
 const struct attack call_attacks[] = {
-        { "unshare", 1, unshare_space },
-        { "clone_user", 0, clone_user },
-        { "clone3_user", 0, clone3_user },
+        { "unshare", 1, unshare_namespace },
+        { "clone_user_namespace", 0, clone_user_namespace },
+        { "clone3_user_namespace", 0, clone3_user_namespace },
         { "clone3_into_cgroup", 1, clone3_into_cgroup },
-        { "nest_users", 0, nest_users },
-        { "join_space", 2, join_space },
-        { "join_process", 1, join_process },
-        { "rejoin_own_space", 0, rejoin_own_space },
+        { "nest_user_namespaces", 0, nest_user_namespaces },
+        { "join_namespace", 2, join_namespace },
+        { "join_namespaces_by_pidfd", 1, join_namespaces_by_pidfd },
+        { "rejoin_own_namespace", 0, rejoin_own_namespace },
         { "mount_tmpfs", 0, mount_tmpfs },
-        { "mount_proc", 0, mount_proc },
+        { "bind_mount_proc", 0, bind_mount_proc },
         { "mount_cgroup", 0, mount_cgroup },
         { "mount_overlay", 0, mount_overlay },
         { "unmount", 1, unmount },
         { "remount_writable", 1, remount_writable },
-        { "set_mount", 1, set_mount },
-        { "open_filesystem", 0, open_filesystem },
-        { "pick_filesystem", 0, pick_filesystem },
-        { "move_tree", 1, move_tree },
-        { "change_root", 1, change_root },
-        { "pivot", 0, pivot },
-        { "name_host", 0, name_host },
-        { "name_domain", 0, name_domain },
+        { "mount_setattr", 1, set_mount_writable },
+        { "fsopen", 0, fsopen_tmpfs },
+        { "fspick", 0, fspick_tmpfs },
+        { "move_mount", 1, move_mount_tree },
+        { "chroot", 1, change_root_directory },
+        { "pivot_root", 0, pivot_to_tmpfs },
+        { "sethostname", 0, set_host_name },
+        { "setdomainname", 0, set_domain_name },
         { "execute", 1, execute },
-        { "execute_here", 1, execute_here },
-        { "execute_memory", 1, execute_memory },
+        { "execute_without_fork", 1, execute_without_fork },
+        { "execute_memfd", 1, execute_memfd },
         { "execute_script", 1, execute_script },
         { "ran", 0, ran },
         { "ran_script", 1, ran },
         { "fork", 0, fork_child },
         { "vfork", 0, vfork_child },
         { "clone3", 0, clone3_child },
-        { "gain_identity", 1, gain_identity },
-        { "idle", 1, idle },
+        { "execute_setuid", 1, execute_setuid },
+        { "sleep", 1, sleep_seconds },
         { "x32", 0, by_x32 },
         { "i386", 0, by_i386 },
         { 0 },

@@ -1,4 +1,4 @@
-/* Changing what must stay as it is: contents, names, and what the kernel keeps beside them. */
+/* Attacks that change files: their content, names, modes, owners, times, attributes and flags. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
@@ -17,17 +17,17 @@
 
 static int write_path(char **a)
 {
-        return scribble(open(a[0], O_WRONLY | O_TRUNC | O_CLOEXEC));
+        return write_line(open(a[0], O_WRONLY | O_TRUNC | O_CLOEXEC));
 }
 
 static int append(char **a)
 {
-        return scribble(open(a[0], O_WRONLY | O_APPEND | O_CLOEXEC));
+        return write_line(open(a[0], O_WRONLY | O_APPEND | O_CLOEXEC));
 }
 
 static int create(char **a)
 {
-        return scribble(open(a[0], O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+        return write_line(open(a[0], O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
 }
 
 static int truncate_path(char **a)
@@ -35,8 +35,8 @@ static int truncate_path(char **a)
         return outcome(truncate(a[0], 0));
 }
 
-/* O_RDONLY with O_TRUNC empties a file that nobody opened for writing. */
-static int truncate_by_reading(char **a)
+/* O_RDONLY with O_TRUNC truncates a file without opening it for writing. */
+static int truncate_by_read_only_open(char **a)
 {
         int fd = open(a[0], O_RDONLY | O_TRUNC | O_CLOEXEC);
         return outcome(fd);
@@ -44,39 +44,39 @@ static int truncate_by_reading(char **a)
 
 static int write_by_reopening(char **a)
 {
-        char again[64];
+        char fd_path[64];
         int fd = open(a[0], O_PATH | O_CLOEXEC);
         if (fd < 0)
                 return -errno;
-        snprintf(again, sizeof again, "/proc/self/fd/%d", fd);
-        return scribble(open(again, O_WRONLY | O_TRUNC | O_CLOEXEC));
+        snprintf(fd_path, sizeof fd_path, "/proc/self/fd/%d", fd);
+        return write_line(open(fd_path, O_WRONLY | O_TRUNC | O_CLOEXEC));
 }
 
 static int write_by_hard_link(char **a)
 {
         if (link(a[0], a[1]) < 0)
                 return -errno;
-        return scribble(open(a[1], O_WRONLY | O_TRUNC | O_CLOEXEC));
+        return write_line(open(a[1], O_WRONLY | O_TRUNC | O_CLOEXEC));
 }
 
-/* The same through a descriptor, which has no path to compare. */
+/* Links a descriptor, so that linkat() is not given the path of the file. */
 static int write_by_linked_descriptor(char **a)
 {
-        char held[64];
+        char fd_path[64];
         int fd = open(a[0], O_PATH | O_CLOEXEC);
         if (fd < 0)
                 return -errno;
-        snprintf(held, sizeof held, "/proc/self/fd/%d", fd);
-        if (linkat(AT_FDCWD, held, AT_FDCWD, a[1], AT_SYMLINK_FOLLOW) < 0)
+        snprintf(fd_path, sizeof fd_path, "/proc/self/fd/%d", fd);
+        if (linkat(AT_FDCWD, fd_path, AT_FDCWD, a[1], AT_SYMLINK_FOLLOW) < 0)
                 return -errno;
-        return scribble(open(a[1], O_WRONLY | O_TRUNC | O_CLOEXEC));
+        return write_line(open(a[1], O_WRONLY | O_TRUNC | O_CLOEXEC));
 }
 
 static int write_by_symlink(char **a)
 {
         if (symlink(a[0], "symlink-of-attack") < 0)
-                return CANNOT_TRY;
-        return scribble(open("symlink-of-attack", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+                return -errno;
+        return write_line(open("symlink-of-attack", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
 }
 
 static int remove_file(char **a)
@@ -94,11 +94,11 @@ static int rename_path(char **a)
         return outcome(rename(a[0], a[1]));
 }
 
-/* A file of our own over another's. */
+/* Renames a new file over the path. */
 static int rename_over(char **a)
 {
         int fd = open("mine-of-attack", O_CREAT | O_WRONLY | O_CLOEXEC, 0700);
-        if (fd < 0 || scribble(fd) < 0)
+        if (fd < 0 || write_line(fd) < 0)
                 return CANNOT_TRY;
         return outcome(rename("mine-of-attack", a[0]));
 }
@@ -106,7 +106,7 @@ static int rename_over(char **a)
 static int exchange(char **a)
 {
         int fd = open("mine-of-attack", O_CREAT | O_WRONLY | O_CLOEXEC, 0700);
-        if (fd < 0 || scribble(fd) < 0)
+        if (fd < 0 || write_line(fd) < 0)
                 return CANNOT_TRY;
         return outcome(renameat2(AT_FDCWD, "mine-of-attack", AT_FDCWD, a[0], RENAME_EXCHANGE));
 }
@@ -114,7 +114,7 @@ static int exchange(char **a)
 static int link_over(char **a)
 {
         int fd = open("mine-of-attack", O_CREAT | O_WRONLY | O_CLOEXEC, 0700);
-        if (fd < 0 || scribble(fd) < 0)
+        if (fd < 0 || write_line(fd) < 0)
                 return CANNOT_TRY;
         if (unlink(a[0]) < 0)
                 return -errno;
@@ -146,7 +146,7 @@ static int make_node(char **a)
         return outcome(mknod(a[0], S_IFREG | 0600, 0));
 }
 
-/* A device of one's own making: the kernel's log, under another name. */
+/* A device node for /dev/kmsg under another name. */
 static int make_device(char **a)
 {
         if (mknod(a[0], S_IFCHR | 0600, makedev(1, 11)) < 0)
@@ -162,20 +162,20 @@ static int make_socket(char **a)
         return outcome(fd < 0 ? fd : bind(fd, (struct sockaddr *)&address, sizeof address));
 }
 
-/* A file without a name, made where writing is allowed, then given a name elsewhere. */
-static int name_nameless(char **a)
+/* Creates an unnamed file in a writable directory and links it to a path elsewhere. */
+static int link_tmpfile(char **a)
 {
-        char nameless[64];
+        char fd_path[64];
         int fd = open(".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
         if (fd < 0)
                 return CANNOT_TRY;
-        snprintf(nameless, sizeof nameless, "/proc/self/fd/%d", fd);
-        return outcome(linkat(AT_FDCWD, nameless, AT_FDCWD, a[0], AT_SYMLINK_FOLLOW));
+        snprintf(fd_path, sizeof fd_path, "/proc/self/fd/%d", fd);
+        return outcome(linkat(AT_FDCWD, fd_path, AT_FDCWD, a[0], AT_SYMLINK_FOLLOW));
 }
 
-static int make_nameless(char **a)
+static int create_tmpfile(char **a)
 {
-        return scribble(open(a[0], O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+        return write_line(open(a[0], O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
 }
 
 static int change_mode(char **a)
@@ -224,8 +224,8 @@ static int set_flags(char **a)
         return outcome(ioctl(fd, FS_IOC_SETFLAGS, &flags));
 }
 
-/* What a kernel setting says is written back as it was: nothing changes, but it could have. */
-static int rewrite(char **a)
+/* Writes a kernel setting back with its present value, so that success changes nothing. */
+static int rewrite_setting(char **a)
 {
         char text[4096];
         int fd = open(a[0], O_RDWR | O_CLOEXEC);
@@ -245,7 +245,7 @@ const struct attack change_attacks[] = {
         { "append", 1, append },
         { "create", 1, create },
         { "truncate", 1, truncate_path },
-        { "truncate_by_reading", 1, truncate_by_reading },
+        { "truncate_by_read_only_open", 1, truncate_by_read_only_open },
         { "write_by_reopening", 1, write_by_reopening },
         { "write_by_hard_link", 2, write_by_hard_link },
         { "write_by_linked_descriptor", 2, write_by_linked_descriptor },
@@ -263,16 +263,16 @@ const struct attack change_attacks[] = {
         { "mknod", 1, make_node },
         { "make_device", 1, make_device },
         { "make_socket", 1, make_socket },
-        { "name_nameless", 1, name_nameless },
-        { "make_nameless", 1, make_nameless },
+        { "link_tmpfile", 1, link_tmpfile },
+        { "create_tmpfile", 1, create_tmpfile },
         { "chmod", 1, change_mode },
         { "chmod_by_descriptor", 1, change_mode_by_descriptor },
-        { "utimes_by_descriptor", 1, change_times_by_descriptor },
+        { "futimens", 1, change_times_by_descriptor },
         { "chown", 1, change_owner },
-        { "utimes", 1, change_times },
+        { "utimensat", 1, change_times },
         { "setxattr", 1, set_attribute },
         { "set_flags", 1, set_flags },
-        { "rewrite", 1, rewrite },
+        { "rewrite_setting", 1, rewrite_setting },
         { "open_for_writing", 1, open_for_writing },
         { 0 },
 };

@@ -1,4 +1,4 @@
-/* Reading what is out of reach, by every way to a file that is not its plain name. */
+/* Attacks that read files: by links, descriptors, mounts, file handles, and descriptors inherited from outside. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
@@ -43,29 +43,29 @@ static int read_by_hard_link(char **a)
         return read_file("link-of-attack");
 }
 
-/* A directory held open, then a path beneath it. */
+/* Opens a path relative to an open directory. */
 static int read_beneath(char **a)
 {
         int directory = open(a[0], O_PATH | O_DIRECTORY | O_CLOEXEC);
-        return directory < 0 ? -errno : take(openat(directory, a[1], O_RDONLY | O_CLOEXEC));
+        return directory < 0 ? -errno : read_and_report(openat(directory, a[1], O_RDONLY | O_CLOEXEC));
 }
 
 static int read_in_root(char **a)
 {
         struct open_how how = { .flags = O_RDONLY | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT };
         int directory = open(a[0], O_PATH | O_DIRECTORY | O_CLOEXEC);
-        return directory < 0 ? -errno : take((int)syscall(SYS_openat2, directory, a[1], &how, sizeof how));
+        return directory < 0 ? -errno : read_and_report((int)syscall(SYS_openat2, directory, a[1], &how, sizeof how));
 }
 
-/* O_PATH needs no right to read; the second opening has to ask for it. */
+/* open() with O_PATH needs no right to read the file; the second open() does. */
 static int read_by_reopening(char **a)
 {
-        char again[64];
+        char fd_path[64];
         int fd = open(a[0], O_PATH | O_CLOEXEC);
         if (fd < 0)
                 return -errno;
-        snprintf(again, sizeof again, "/proc/self/fd/%d", fd);
-        return read_file(again);
+        snprintf(fd_path, sizeof fd_path, "/proc/self/fd/%d", fd);
+        return read_file(fd_path);
 }
 
 static int read_by_changing_directory(char **a)
@@ -96,7 +96,7 @@ static int read_after_exchange(char **a)
 static int read_by_bind(char **a)
 {
         char path[4096];
-        grab_privileges();
+        enter_user_namespace();
         if (mkdir("bind-of-attack", 0700) < 0)
                 return CANNOT_TRY;
         if (mount(a[0], "bind-of-attack", NULL, MS_BIND, NULL) < 0)
@@ -107,17 +107,17 @@ static int read_by_bind(char **a)
 
 static int read_by_open_tree(char **a)
 {
-        grab_privileges();
+        enter_user_namespace();
         int tree = (int)syscall(SYS_open_tree, AT_FDCWD, a[0], OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
-        return tree < 0 ? -errno : take(openat(tree, a[1], O_RDONLY | O_CLOEXEC));
+        return tree < 0 ? -errno : read_and_report(openat(tree, a[1], O_RDONLY | O_CLOEXEC));
 }
 
-/* A handle names a file to the file system itself, past every path; a test makes it outside. */
+/* A file handle names an inode without a path. A test gets it outside of the box. */
 static int print_handle(char **a)
 {
         union {
                 struct file_handle head;
-                char room[sizeof(struct file_handle) + HANDLE_MAX];
+                char bytes[sizeof(struct file_handle) + HANDLE_MAX];
         } handle = { .head.handle_bytes = HANDLE_MAX };
         int mount;
         if (name_to_handle_at(AT_FDCWD, a[0], &handle.head, &mount, 0) < 0)
@@ -133,14 +133,14 @@ static int read_by_handle(char **a)
 {
         union {
                 struct file_handle head;
-                char room[sizeof(struct file_handle) + HANDLE_MAX];
-        } handle = { .head.handle_type = (int)number(a[0]) };
+                char bytes[sizeof(struct file_handle) + HANDLE_MAX];
+        } handle = { .head.handle_type = (int)parse_number(a[0]) };
         for (const char *hex = a[1]; hex[0] && hex[1] && handle.head.handle_bytes < HANDLE_MAX; hex += 2) {
                 char byte[] = { hex[0], hex[1], '\0' };
                 handle.head.f_handle[handle.head.handle_bytes++] = (unsigned char)strtoul(byte, NULL, 16);
         }
         int here = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        return here < 0 ? CANNOT_TRY : take(open_by_handle_at(here, &handle.head, O_RDONLY | O_CLOEXEC));
+        return here < 0 ? CANNOT_TRY : read_and_report(open_by_handle_at(here, &handle.head, O_RDONLY | O_CLOEXEC));
 }
 
 static int list_directory(char **a)
@@ -152,20 +152,20 @@ static int list_directory(char **a)
         return outcome(syscall(SYS_getdents64, fd, entries, sizeof entries));
 }
 
-/* A descriptor that came from outside. */
+/* The descriptor was inherited from outside of the box. */
 static int read_inherited(char **a)
 {
-        return take(dup((int)number(a[0])));
+        return read_and_report(dup((int)parse_number(a[0])));
 }
 
 static int write_inherited(char **a)
 {
-        return scribble(dup((int)number(a[0])));
+        return write_line(dup((int)parse_number(a[0])));
 }
 
 static int read_beneath_inherited(char **a)
 {
-        return take(openat((int)number(a[0]), a[1], O_RDONLY | O_CLOEXEC));
+        return read_and_report(openat((int)parse_number(a[0]), a[1], O_RDONLY | O_CLOEXEC));
 }
 
 static int reopen_inherited(char **a, int flags)
@@ -177,21 +177,21 @@ static int reopen_inherited(char **a, int flags)
 
 static int reopen_for_reading(char **a)
 {
-        return take(reopen_inherited(a, O_RDONLY));
+        return read_and_report(reopen_inherited(a, O_RDONLY));
 }
 
 static int reopen_for_writing(char **a)
 {
-        return scribble(reopen_inherited(a, O_WRONLY | O_TRUNC));
+        return write_line(reopen_inherited(a, O_WRONLY | O_TRUNC));
 }
 
-/* Is anything open beyond stdin, stdout and stderr? */
+/* Succeeds if a descriptor other than 0, 1 and 2 is open. */
 static int find_descriptors(char **a)
 {
         (void)a;
         for (int fd = 3; fd < 1024; fd++)
                 if (fcntl(fd, F_GETFD) >= 0) {
-                        did("found %d", fd);
+                        report_success("found %d", fd);
                         return 0;
                 }
         return -EBADF;
@@ -202,7 +202,7 @@ static int read_environment(char **a)
         const char *value = getenv(a[0]);
         if (!value)
                 return -ENOENT;
-        did("read '%s'", value);
+        report_success("read '%s'", value);
         return 0;
 }
 
@@ -219,7 +219,7 @@ const struct attack file_attacks[] = {
         { "read_after_exchange", 1, read_after_exchange },
         { "read_by_bind", 2, read_by_bind },
         { "read_by_open_tree", 2, read_by_open_tree },
-        { "handle", 1, print_handle },
+        { "print_handle", 1, print_handle },
         { "read_by_handle", 2, read_by_handle },
         { "list", 1, list_directory },
         { "read_inherited", 1, read_inherited },

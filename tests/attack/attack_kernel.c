@@ -1,4 +1,4 @@
-/* The parts of the kernel that attackers like best, and the settings of the machine. */
+/* Attacks on parts of the kernel with a large attack surface, on settings of the machine, and on credentials. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/bpf.h>
@@ -28,7 +28,7 @@ static int io_uring(char **a)
         return outcome(syscall(SYS_io_uring_setup, 1, &how));
 }
 
-static int perf(char **a)
+static int open_perf_event(char **a)
 {
         (void)a;
         struct perf_event_attr how = { .type = PERF_TYPE_SOFTWARE, .size = sizeof how };
@@ -38,23 +38,23 @@ static int perf(char **a)
         return outcome(syscall(SYS_perf_event_open, &how, 0, -1, -1, PERF_FLAG_FD_CLOEXEC));
 }
 
-static int perf_other(char **a)
+static int open_perf_event_of(char **a)
 {
         struct perf_event_attr how = { .type = PERF_TYPE_SOFTWARE, .size = sizeof how };
         how.config = PERF_COUNT_SW_TASK_CLOCK;
         how.exclude_kernel = 1;
         how.exclude_hv = 1;
-        return outcome(syscall(SYS_perf_event_open, &how, number(a[0]), -1, -1, PERF_FLAG_FD_CLOEXEC));
+        return outcome(syscall(SYS_perf_event_open, &how, parse_number(a[0]), -1, -1, PERF_FLAG_FD_CLOEXEC));
 }
 
-static int bpf_map(char **a)
+static int create_bpf_map(char **a)
 {
         (void)a;
         union bpf_attr how = { .map_type = BPF_MAP_TYPE_ARRAY, .key_size = 4, .value_size = 4, .max_entries = 1 };
         return outcome(syscall(SYS_bpf, BPF_MAP_CREATE, &how, sizeof how));
 }
 
-static int fault_handler(char **a)
+static int open_userfaultfd(char **a)
 {
         (void)a;
         return outcome(syscall(SYS_userfaultfd, O_CLOEXEC | UFFD_USER_MODE_ONLY));
@@ -62,10 +62,10 @@ static int fault_handler(char **a)
 
 static int set_personality(char **a)
 {
-        return outcome(personality((unsigned long)number(a[0])));
+        return outcome(personality((unsigned long)parse_number(a[0])));
 }
 
-/* Loading another kernel: wrong flags, so that even a caller with every right gets EINVAL and no kernel. */
+/* The flags are invalid: a caller that may load a kernel gets EINVAL, which counts as success. */
 static int load_kernel(char **a)
 {
         (void)a;
@@ -75,8 +75,8 @@ static int load_kernel(char **a)
         return r < 0 && errno == EINVAL ? 0 : outcome(r);
 }
 
-/* The same for a restart, with magic numbers that are none. */
-static int restart(char **a)
+/* The magic numbers are invalid, for the same reason. */
+static int reboot_machine(char **a)
 {
         (void)a;
         long r = syscall(SYS_reboot, 0, 0, 0, NULL);
@@ -103,14 +103,14 @@ static int load_module_file(char **a)
         return r < 0 && (errno == ENOEXEC || errno == EINVAL || errno == ENODATA) ? 0 : outcome(r);
 }
 
-static int read_log(char **a)
+static int read_kernel_log(char **a)
 {
         (void)a;
         char text[4096];
         return outcome(klogctl(3 /* read all */, text, sizeof text));
 }
 
-/* Sets the time zone that is set: the clock itself stays. */
+/* Sets the time zone only, to UTC; the clock does not change. */
 static int set_clock(char **a)
 {
         (void)a;
@@ -143,7 +143,7 @@ static int swap_off(char **a)
         return r < 0 && (errno == EINVAL || errno == ENOENT) ? 0 : outcome(r);
 }
 
-static int touch_port(char **a)
+static int permit_io_port(char **a)
 {
         (void)a;
 #ifdef SYS_ioperm
@@ -163,18 +163,18 @@ static int watch_filesystem(char **a)
         return outcome(syscall(SYS_fanotify_mark, fd, FAN_MARK_ADD, mask, AT_FDCWD, a[0]));
 }
 
-static int become(char **a)
+static int set_user(char **a)
 {
-        return outcome(setresuid((uid_t)number(a[0]), (uid_t)number(a[0]), (uid_t)number(a[0])));
+        return outcome(setresuid((uid_t)parse_number(a[0]), (uid_t)parse_number(a[0]), (uid_t)parse_number(a[0])));
 }
 
-static int drop_groups(char **a)
+static int set_groups(char **a)
 {
         (void)a;
         return outcome(syscall(SYS_setgroups, 0, NULL));
 }
 
-/* A capability in any set: even the bounding set alone is what the next setuid program would get. */
+/* Succeeds with a capability in any set. The bounding set counts too: it limits what a setuid program gets. */
 static int have_capabilities(char **a)
 {
         (void)a;
@@ -185,7 +185,7 @@ static int have_capabilities(char **a)
                 return CANNOT_TRY;
         while (fgets(line, sizeof line, status))
                 if (sscanf(line, "Cap%31[A-Za-z]: %lx", name, &bits) == 2 && bits) {
-                        did("Cap%s %lx", name, bits);
+                        report_success("Cap%s %lx", name, bits);
                         fclose(status);
                         return 0;
                 }
@@ -193,13 +193,14 @@ static int have_capabilities(char **a)
         return -EPERM;
 }
 
-static int regain_capability(char **a)
+static int set_securebits(char **a)
 {
         (void)a;
         return outcome(prctl(PR_SET_SECUREBITS, 0, 0, 0, 0));
 }
 
-static int gain_new_privileges(char **a)
+/* Succeeds if no_new_privs is not set. */
+static int lack_no_new_privs(char **a)
 {
         (void)a;
         return prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1 ? -EPERM : 0;
@@ -215,27 +216,27 @@ static int open_memory_of_parent(char **a)
 
 const struct attack kernel_attacks[] = {
         { "io_uring", 0, io_uring },
-        { "perf", 0, perf },
-        { "perf_other", 1, perf_other },
-        { "bpf_map", 0, bpf_map },
-        { "fault_handler", 0, fault_handler },
+        { "perf_event_open", 0, open_perf_event },
+        { "perf_event_open_other", 1, open_perf_event_of },
+        { "create_bpf_map", 0, create_bpf_map },
+        { "userfaultfd", 0, open_userfaultfd },
         { "set_personality", 1, set_personality },
-        { "load_kernel", 0, load_kernel },
-        { "restart", 0, restart },
+        { "kexec_load", 0, load_kernel },
+        { "reboot", 0, reboot_machine },
         { "load_module", 0, load_module },
         { "load_module_file", 1, load_module_file },
-        { "read_log", 0, read_log },
+        { "read_kernel_log", 0, read_kernel_log },
         { "set_clock", 0, set_clock },
         { "adjust_clock", 0, adjust_clock },
         { "stop_accounting", 0, stop_accounting },
-        { "swap_off", 1, swap_off },
-        { "touch_port", 0, touch_port },
+        { "swapoff", 1, swap_off },
+        { "ioperm", 0, permit_io_port },
         { "watch_filesystem", 1, watch_filesystem },
-        { "become", 1, become },
-        { "drop_groups", 0, drop_groups },
+        { "setresuid", 1, set_user },
+        { "setgroups", 0, set_groups },
         { "have_capabilities", 0, have_capabilities },
-        { "regain_capability", 0, regain_capability },
-        { "gain_new_privileges", 0, gain_new_privileges },
+        { "set_securebits", 0, set_securebits },
+        { "lack_no_new_privs", 0, lack_no_new_privs },
         { "open_memory_of_parent", 0, open_memory_of_parent },
         { 0 },
 };

@@ -1,6 +1,6 @@
 /*
- * Outliving the box. These always "work" when they are started; the test looks whether anything is still there, by the
- * token that stays in the command line of every process that they leave.
+ * Attacks that leave a process running after the box has ended. They always report success when they are started. The
+ * test then looks for processes with the attack's argument, a token, in their command line.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,9 +14,9 @@
 
 #include "attack.h"
 
-enum { LIFE = 60 }; /* seconds: what a test fails to clean up ends by itself */
+enum { LIFETIME = 60 }; /* seconds; a process that a test does not kill exits after that time */
 
-static void let_go(void)
+static void close_streams(void)
 {
         for (int fd = 0; fd < 3; fd++)
                 close(fd);
@@ -31,8 +31,8 @@ static int daemonize(void)
                 return outcome(waitpid(child, NULL, 0));
         setsid();
         if (fork() == 0) {
-                let_go();
-                sleep(LIFE);
+                close_streams();
+                sleep(LIFETIME);
         }
         _exit(0);
 }
@@ -46,8 +46,8 @@ static int leave_daemon(char **a)
 static int leave_stubborn_daemon(char **a)
 {
         (void)a;
-        for (int number_of_signal = 1; number_of_signal < NSIG; number_of_signal++)
-                signal(number_of_signal, SIG_IGN);
+        for (int signal_number = 1; signal_number < NSIG; signal_number++)
+                signal(signal_number, SIG_IGN);
         signal(SIGCHLD, SIG_DFL);
         return daemonize();
 }
@@ -60,16 +60,16 @@ static int leave_stopped_daemon(char **a)
                 return -errno;
         if (child == 0) {
                 setsid();
-                let_go();
+                close_streams();
                 raise(SIGSTOP);
-                sleep(LIFE);
+                sleep(LIFETIME);
                 _exit(0);
         }
         return outcome(waitpid(child, NULL, WUNTRACED));
 }
 
-/* Always one generation ahead of whoever counts processes. */
-static int leave_runner(char **a)
+/* Forks and exits again and again, so that its pid changes while processes are listed. */
+static int leave_forking_daemon(char **a)
 {
         (void)a;
         pid_t child = fork();
@@ -78,16 +78,16 @@ static int leave_runner(char **a)
         if (child > 0)
                 return 0;
         setsid();
-        let_go();
-        for (int i = 0; i < LIFE * 5; i++) {
+        close_streams();
+        for (int i = 0; i < LIFETIME * 5; i++) {
                 if (fork() > 0)
                         _exit(0);
-                usleep(200000); /* long enough to be found at all, on a slow machine too */
+                usleep(200000); /* so that a test on a slow machine can find it */
         }
         _exit(0);
 }
 
-/* Children of a subreaper stay with it, and it has left. */
+/* Orphans are reparented to this subreaper, which is itself an orphan in another session. */
 static int leave_subreaper(char **a)
 {
         (void)a;
@@ -101,24 +101,24 @@ static int leave_subreaper(char **a)
         setsid();
         prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
         prctl(PR_SET_PDEATHSIG, 0, 0, 0, 0);
-        let_go();
+        close_streams();
         if (fork() == 0 && fork() > 0)
                 _exit(0);
-        sleep(LIFE);
+        sleep(LIFETIME);
         _exit(0);
 }
 
-/* Stays in front, with a child in another session, and answers no signal that can be ignored. */
-static int stay(char **a)
+/* Stays in the foreground, with a child in another session; both ignore all signals that can be ignored. */
+static int ignore_signals(char **a)
 {
         (void)a;
-        for (int number_of_signal = 1; number_of_signal < NSIG; number_of_signal++)
-                signal(number_of_signal, SIG_IGN);
+        for (int signal_number = 1; signal_number < NSIG; signal_number++)
+                signal(signal_number, SIG_IGN);
         prctl(PR_SET_PDEATHSIG, 0, 0, 0, 0);
         if (fork() == 0)
                 setsid();
-        did("started");
-        sleep(LIFE);
+        report_success("started");
+        sleep(LIFETIME);
         return 0;
 }
 
@@ -126,8 +126,8 @@ const struct attack life_attacks[] = {
         { "leave_daemon", 1, leave_daemon },
         { "leave_stubborn_daemon", 1, leave_stubborn_daemon },
         { "leave_stopped_daemon", 1, leave_stopped_daemon },
-        { "leave_runner", 1, leave_runner },
+        { "leave_forking_daemon", 1, leave_forking_daemon },
         { "leave_subreaper", 1, leave_subreaper },
-        { "stay", 1, stay },
+        { "ignore_signals", 1, ignore_signals },
         { 0 },
 };

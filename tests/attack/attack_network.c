@@ -1,13 +1,15 @@
-/* Reaching the host's loopback, and the sockets that see more than one connection. Only 127.0.0.1 and ::1, ever. */
+/* Attacks on the loopback of the host, and sockets of special families. They use no address but 127.0.0.1 and ::1. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <linux/if_packet.h>
+#include <linux/inet_diag.h>
 #include <linux/netlink.h>
-#include <linux/rtnetlink.h>
+#include <linux/sock_diag.h>
 #include <linux/vm_sockets.h>
 #include <net/ethernet.h>
 #include <netinet/in.h>
 #include <netinet/ip_icmp.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -25,7 +27,7 @@
 static struct sockaddr_in loopback(const char *port)
 {
         return (struct sockaddr_in){ .sin_family = AF_INET,
-                                     .sin_port = htons((in_port_t)number(port)),
+                                     .sin_port = htons((in_port_t)parse_number(port)),
                                      .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 }
 
@@ -35,7 +37,7 @@ static int connect_ip4(const char *port, int protocol)
         int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, protocol);
         if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof address) < 0)
                 return -errno;
-        return scribble(fd);
+        return write_line(fd);
 }
 
 static int connect_tcp(char **a)
@@ -49,15 +51,15 @@ static int connect_mptcp(char **a)
         return r == -EPROTONOSUPPORT || r == -ENOPROTOOPT ? CANNOT_TRY : r;
 }
 
-/* ::1, and 127.0.0.1 in the clothes of an IPv6 address. */
+/* Connects to ::1, or to 127.0.0.1 as an IPv4-mapped IPv6 address. */
 static int connect_ip6(const char *port, bool mapped)
 {
-        struct sockaddr_in6 address = { .sin6_family = AF_INET6, .sin6_port = htons((in_port_t)number(port)) };
+        struct sockaddr_in6 address = { .sin6_family = AF_INET6, .sin6_port = htons((in_port_t)parse_number(port)) };
         inet_pton(AF_INET6, mapped ? "::ffff:127.0.0.1" : "::1", &address.sin6_addr);
         int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
         if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof address) < 0)
                 return -errno;
-        return scribble(fd);
+        return write_line(fd);
 }
 
 static int connect_tcp6(char **a)
@@ -65,13 +67,13 @@ static int connect_tcp6(char **a)
         return connect_ip6(a[0], false);
 }
 
-static int connect_mapped(char **a)
+static int connect_ipv4_mapped(char **a)
 {
         return connect_ip6(a[0], true);
 }
 
-/* Fast open sends with the first packet and needs no connect(). */
-static int send_fast(char **a)
+/* TCP fast open sends data with the first packet and needs no connect(). */
+static int send_tcp_fast_open(char **a)
 {
         struct sockaddr_in address = loopback(a[0]);
         int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -90,13 +92,13 @@ static int send_udp(char **a)
 static int send_udp6(char **a)
 {
         struct sockaddr_in6 address = { .sin6_family = AF_INET6,
-                                        .sin6_port = htons((in_port_t)number(a[0])),
+                                        .sin6_port = htons((in_port_t)parse_number(a[0])),
                                         .sin6_addr = IN6ADDR_LOOPBACK_INIT };
         int fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
         return fd < 0 ? -errno : outcome(sendto(fd, "attacked", 8, 0, (struct sockaddr *)&address, sizeof address));
 }
 
-/* Offers a door of its own: somebody outside can come in for orders. */
+/* Listens on a port, so that a process outside can connect and control the box. */
 static int listen_tcp(char **a)
 {
         struct sockaddr_in address = loopback(a[0]);
@@ -106,7 +108,7 @@ static int listen_tcp(char **a)
         struct pollfd incoming = { fd, POLLIN, 0 };
         if (poll(&incoming, 1, 3000) != 1)
                 return -ETIMEDOUT;
-        /* Left in the queue, the visitor would be reset when we end, perhaps before he knows that he was connected. */
+        /* Without accept() the connection is reset when this process exits, maybe before the client sees it. */
         return outcome(accept4(fd, NULL, NULL, SOCK_CLOEXEC));
 }
 
@@ -116,7 +118,8 @@ static int raw_socket(char **a)
         struct sockaddr_in address = loopback("0");
         struct icmphdr echo = { .type = ICMP_ECHO };
         int fd = socket(AF_INET, SOCK_RAW | SOCK_CLOEXEC, IPPROTO_ICMP);
-        return fd < 0 ? -errno : outcome(sendto(fd, &echo, sizeof echo, 0, (struct sockaddr *)&address, sizeof address));
+        return fd < 0 ? -errno
+                      : outcome(sendto(fd, &echo, sizeof echo, 0, (struct sockaddr *)&address, sizeof address));
 }
 
 static int packet_socket(char **a)
@@ -126,16 +129,18 @@ static int packet_socket(char **a)
         return outcome(fd);
 }
 
+/* Lists the listening TCP sockets. */
 static int netlink_dump(char **a)
 {
         (void)a;
         struct {
                 struct nlmsghdr head;
-                struct rtgenmsg body;
-        } ask = { { sizeof ask, RTM_GETADDR, NLM_F_REQUEST | NLM_F_DUMP, 1, 0 }, { AF_INET } };
+                struct inet_diag_req_v2 body;
+        } request = { { sizeof request, SOCK_DIAG_BY_FAMILY, NLM_F_REQUEST | NLM_F_DUMP, 1, 0 },
+                      { .sdiag_family = AF_INET, .sdiag_protocol = IPPROTO_TCP, .idiag_states = 1 << TCP_LISTEN } };
         char reply[8192];
-        int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
-        if (fd < 0 || send(fd, &ask, sizeof ask, 0) < 0)
+        int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+        if (fd < 0 || send(fd, &request, sizeof request, 0) < 0)
                 return -errno;
         return outcome(recv(fd, reply, sizeof reply, 0));
 }
@@ -147,7 +152,7 @@ static int vsock_socket(char **a)
         return fd < 0 && errno == EAFNOSUPPORT ? CANNOT_TRY : outcome(fd);
 }
 
-static int crypto_socket(char **a)
+static int alg_socket(char **a)
 {
         (void)a;
         int fd = socket(AF_ALG, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
@@ -158,8 +163,8 @@ const struct attack network_attacks[] = {
         { "connect_tcp", 1, connect_tcp },
         { "connect_mptcp", 1, connect_mptcp },
         { "connect_tcp6", 1, connect_tcp6 },
-        { "connect_mapped", 1, connect_mapped },
-        { "send_fast", 1, send_fast },
+        { "connect_ipv4_mapped", 1, connect_ipv4_mapped },
+        { "send_tcp_fast_open", 1, send_tcp_fast_open },
         { "send_udp", 1, send_udp },
         { "send_udp6", 1, send_udp6 },
         { "listen_tcp", 1, listen_tcp },
@@ -167,6 +172,6 @@ const struct attack network_attacks[] = {
         { "packet_socket", 0, packet_socket },
         { "netlink_dump", 0, netlink_dump },
         { "vsock_socket", 0, vsock_socket },
-        { "crypto_socket", 0, crypto_socket },
+        { "alg_socket", 0, alg_socket },
         { 0 },
 };

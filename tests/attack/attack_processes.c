@@ -1,4 +1,7 @@
-/* Other people's processes: to look into, to write into, to signal, to slow down. "parent" is ringwall or its keeper. */
+/*
+ * Attacks on processes of the host: read them, write to them, signal them, slow them down. In a box, "parent" is
+ * ringwall or its keeper.
+ */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +25,7 @@
 
 #include "attack.h"
 
-/* The host's process that attacks are aimed at: a secret in memory, in the environment, and in an open file (3). */
+/* The process of the host that is attacked. It has a secret in memory, in its environment, and in the open file 3. */
 static int be_victim(char **a)
 {
         static char secret[128];
@@ -36,32 +39,32 @@ static int be_victim(char **a)
         return 0;
 }
 
-static int read_of(char **a)
+static int read_proc_file(char **a)
 {
         char path[64];
-        snprintf(path, sizeof path, "/proc/%ld/%s", number(a[0]), a[1]);
+        snprintf(path, sizeof path, "/proc/%ld/%s", parse_number(a[0]), a[1]);
         return read_file(path);
 }
 
-static int link_of(char **a)
+static int read_proc_link(char **a)
 {
         char path[64], target[4096];
-        snprintf(path, sizeof path, "/proc/%ld/%s", number(a[0]), a[1]);
+        snprintf(path, sizeof path, "/proc/%ld/%s", parse_number(a[0]), a[1]);
         ssize_t size = readlink(path, target, sizeof target - 1);
         if (size < 0)
                 return -errno;
-        did("it leads to %.*s", (int)size, target);
+        report_success("read the link to %.*s", (int)size, target);
         return 0;
 }
 
-static int reach_through(char **a)
+static int read_through_proc(char **a)
 {
         char path[4096];
-        snprintf(path, sizeof path, "/proc/%ld/%s", number(a[0]), a[1]);
+        snprintf(path, sizeof path, "/proc/%ld/%s", parse_number(a[0]), a[1]);
         return read_file(path);
 }
 
-static bool holds(const char *path, const char *needle)
+static bool contains(const char *path, const char *needle)
 {
         char text[65536];
         int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -73,8 +76,8 @@ static bool holds(const char *path, const char *needle)
 }
 
 /*
- * Any process at all: is there one whose file, or a file behind whose link, holds the secret? Not our own. The secret is
- * given backwards, because it would be found in the command lines that led here.
+ * Searches /proc/PID/FILE of every other process for the secret. FILE may lead through a link such as root. The secret
+ * is given backwards, because command lines of this attack must not contain it.
  */
 static int search_processes(char **a)
 {
@@ -92,8 +95,8 @@ static int search_processes(char **a)
                 if (pid <= 0 || pid == getpid())
                         continue;
                 snprintf(path, sizeof path, "/proc/%ld/%s", pid, a[0]);
-                if (holds(path, a[1])) {
-                        did("found it in %s", path);
+                if (contains(path, a[1])) {
+                        report_success("found it in %s", path);
                         return 0;
                 }
         }
@@ -104,39 +107,39 @@ static int search_processes(char **a)
 static int read_memory_file(char **a)
 {
         char path[64], text[16] = "";
-        snprintf(path, sizeof path, "/proc/%ld/mem", number(a[0]));
+        snprintf(path, sizeof path, "/proc/%ld/mem", parse_number(a[0]));
         int fd = open(path, O_RDONLY | O_CLOEXEC);
         if (fd < 0)
                 return -errno;
-        if (pread(fd, text, sizeof text - 1, number(a[1])) < 0)
+        if (pread(fd, text, sizeof text - 1, parse_number(a[1])) < 0)
                 return -errno;
-        did("read '%s'", text);
+        report_success("read '%s'", text);
         return 0;
 }
 
 static int read_memory(char **a)
 {
         char text[16] = "";
-        struct iovec mine = { text, sizeof text - 1 }, theirs = { (void *)number(a[1]), sizeof text - 1 };
-        if (process_vm_readv((pid_t)number(a[0]), &mine, 1, &theirs, 1, 0) < 0)
+        struct iovec mine = { text, sizeof text - 1 }, theirs = { (void *)parse_number(a[1]), sizeof text - 1 };
+        if (process_vm_readv((pid_t)parse_number(a[0]), &mine, 1, &theirs, 1, 0) < 0)
                 return -errno;
-        did("read '%s'", text);
+        report_success("read '%s'", text);
         return 0;
 }
 
 static int write_memory(char **a)
 {
         char text[] = "overwritten";
-        struct iovec mine = { text, sizeof text }, theirs = { (void *)number(a[1]), sizeof text };
-        return outcome(process_vm_writev((pid_t)number(a[0]), &mine, 1, &theirs, 1, 0));
+        struct iovec mine = { text, sizeof text }, theirs = { (void *)parse_number(a[1]), sizeof text };
+        return outcome(process_vm_writev((pid_t)parse_number(a[0]), &mine, 1, &theirs, 1, 0));
 }
 
 static int trace(char **a)
 {
-        pid_t pid = (pid_t)number(a[0]);
+        pid_t pid = (pid_t)parse_number(a[0]);
         if (ptrace(PTRACE_SEIZE, pid, NULL, NULL) < 0)
                 return -errno;
-        did("traces %d", pid);
+        report_success("traces %d", pid);
         ptrace(PTRACE_INTERRUPT, pid, NULL, NULL);
         waitpid(pid, NULL, __WALL);
         ptrace(PTRACE_DETACH, pid, NULL, NULL);
@@ -145,13 +148,13 @@ static int trace(char **a)
 
 static int open_pidfd(const char *pid)
 {
-        return (int)syscall(SYS_pidfd_open, number(pid), 0);
+        return (int)syscall(SYS_pidfd_open, parse_number(pid), 0);
 }
 
 static int steal_descriptor(char **a)
 {
         int process = open_pidfd(a[0]);
-        return process < 0 ? -errno : take((int)syscall(SYS_pidfd_getfd, process, number(a[1]), 0));
+        return process < 0 ? -errno : read_and_report((int)syscall(SYS_pidfd_getfd, process, parse_number(a[1]), 0));
 }
 
 static int signal_by_pidfd(char **a)
@@ -162,51 +165,51 @@ static int signal_by_pidfd(char **a)
 
 static int advise_memory(char **a)
 {
-        struct iovec theirs = { (void *)(number(a[1]) & ~4095L), 4096 };
+        struct iovec theirs = { (void *)(parse_number(a[1]) & ~4095L), 4096 };
         int process = open_pidfd(a[0]);
         return process < 0 ? -errno : outcome(syscall(SYS_process_madvise, process, &theirs, 1, MADV_COLD, 0));
 }
 
 static int compare_descriptors(char **a)
 {
-        return outcome(syscall(SYS_kcmp, number(a[0]), getpid(), KCMP_FILE, 3, 0));
+        return outcome(syscall(SYS_kcmp, parse_number(a[0]), getpid(), KCMP_FILE, 3, 0));
 }
 
 static int signal_process(char **a)
 {
-        return outcome(kill((pid_t)number(a[0]), SIGTERM));
+        return outcome(kill((pid_t)parse_number(a[0]), SIGTERM));
 }
 
 static int kill_process(char **a)
 {
-        return outcome(kill((pid_t)number(a[0]), SIGKILL));
+        return outcome(kill((pid_t)parse_number(a[0]), SIGKILL));
 }
 
 static int signal_group(char **a)
 {
-        pid_t group = getpgid((pid_t)number(a[0]));
+        pid_t group = getpgid((pid_t)parse_number(a[0]));
         return group < 0 ? -errno : outcome(kill(-group, SIGTERM));
 }
 
 static int signal_thread(char **a)
 {
-        return outcome(syscall(SYS_tkill, number(a[0]), SIGTERM));
+        return outcome(syscall(SYS_tkill, parse_number(a[0]), SIGTERM));
 }
 
 static int signal_thread_of_group(char **a)
 {
-        return outcome(syscall(SYS_tgkill, number(a[0]), number(a[0]), SIGTERM));
+        return outcome(syscall(SYS_tgkill, parse_number(a[0]), parse_number(a[0]), SIGTERM));
 }
 
 static int signal_with_value(char **a)
 {
-        return outcome(sigqueue((pid_t)number(a[0]), SIGTERM, (union sigval){ 0 }));
+        return outcome(sigqueue((pid_t)parse_number(a[0]), SIGTERM, (union sigval){ 0 }));
 }
 
 static int signal_thread_with_value(char **a)
 {
         siginfo_t information = { .si_code = SI_QUEUE };
-        return outcome(syscall(SYS_rt_tgsigqueueinfo, number(a[0]), number(a[0]), SIGTERM, &information));
+        return outcome(syscall(SYS_rt_tgsigqueueinfo, parse_number(a[0]), parse_number(a[0]), SIGTERM, &information));
 }
 
 static int signal_own_group(char **a)
@@ -215,20 +218,20 @@ static int signal_own_group(char **a)
         return outcome(kill(0, SIGKILL));
 }
 
-static int signal_everybody(char **a)
+static int signal_all_processes(char **a)
 {
         (void)a;
         signal(SIGTERM, SIG_IGN);
         return outcome(kill(-1, SIGTERM));
 }
 
-/* The kernel sends the signal, in the name of whoever set the owner. */
+/* The kernel sends the signal, with the credentials of the process that set the owner. */
 static int signal_by_owner(char **a)
 {
         int pair[2];
         if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
                 return CANNOT_TRY;
-        if (fcntl(pair[0], F_SETOWN, (int)number(a[0])) < 0)
+        if (fcntl(pair[0], F_SETOWN, (int)parse_number(a[0])) < 0)
                 return -errno;
         if (fcntl(pair[0], F_SETSIG, SIGTERM) < 0 || fcntl(pair[0], F_SETFL, O_ASYNC | O_NONBLOCK) < 0)
                 return -errno;
@@ -238,17 +241,18 @@ static int signal_by_owner(char **a)
 static int limit_process(char **a)
 {
         const struct rlimit none = { 0, 0 };
-        return outcome(prlimit((pid_t)number(a[0]), RLIMIT_CORE, &none, NULL));
+        return outcome(prlimit((pid_t)parse_number(a[0]), RLIMIT_CORE, &none, NULL));
 }
 
-static int slow_process(char **a)
+static int lower_priority(char **a)
 {
-        return outcome(setpriority(PRIO_PROCESS, (id_t)number(a[0]), 19));
+        return outcome(setpriority(PRIO_PROCESS, (id_t)parse_number(a[0]), 19));
 }
 
-static int slow_disk_of(char **a)
+static int lower_io_priority(char **a)
 {
-        return outcome(syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, number(a[0]), IOPRIO_PRIO_VALUE(IOPRIO_CLASS_IDLE, 0)));
+        return outcome(syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, parse_number(a[0]),
+                               IOPRIO_PRIO_VALUE(IOPRIO_CLASS_IDLE, 0)));
 }
 
 static int pin_process(char **a)
@@ -258,13 +262,13 @@ static int pin_process(char **a)
         cpu_set_t first;
         CPU_ZERO(&first);
         CPU_SET(0, &first);
-        return outcome(sched_setaffinity((pid_t)number(a[0]), sizeof first, &first));
+        return outcome(sched_setaffinity((pid_t)parse_number(a[0]), sizeof first, &first));
 }
 
 static int schedule_process(char **a)
 {
         const struct sched_param parameters = { 0 };
-        return outcome(sched_setscheduler((pid_t)number(a[0]), SCHED_IDLE, &parameters));
+        return outcome(sched_setscheduler((pid_t)parse_number(a[0]), SCHED_IDLE, &parameters));
 }
 
 static int schedule_by_attributes(char **a)
@@ -276,34 +280,34 @@ static int schedule_by_attributes(char **a)
                 uint32_t priority;
                 uint64_t runtime, deadline, period;
         } how = { .size = sizeof how, .policy = SCHED_IDLE };
-        return outcome(syscall(SYS_sched_setattr, number(a[0]), &how, 0));
+        return outcome(syscall(SYS_sched_setattr, parse_number(a[0]), &how, 0));
 }
 
 static int locate_pages(char **a)
 {
-        void *page = (void *)(number(a[1]) & ~4095L);
+        void *page = (void *)(parse_number(a[1]) & ~4095L);
         int node;
-        return outcome(syscall(SYS_move_pages, number(a[0]), 1UL, &page, NULL, &node, 0));
+        return outcome(syscall(SYS_move_pages, parse_number(a[0]), 1UL, &page, NULL, &node, 0));
 }
 
-static int offer_to_oom(char **a)
+static int raise_oom_score(char **a)
 {
         char path[64];
-        snprintf(path, sizeof path, "/proc/%ld/oom_score_adj", number(a[0]));
+        snprintf(path, sizeof path, "/proc/%ld/oom_score_adj", parse_number(a[0]));
         int fd = open(path, O_WRONLY | O_CLOEXEC);
         return fd < 0 ? -errno : outcome(write(fd, "1000", 4));
 }
 
 static int see_process(char **a)
 {
-        return outcome(kill((pid_t)number(a[0]), 0));
+        return outcome(kill((pid_t)parse_number(a[0]), 0));
 }
 
 const struct attack process_attacks[] = {
         { "victim", 2, be_victim },
-        { "read_of", 2, read_of },
-        { "link_of", 2, link_of },
-        { "reach_through", 2, reach_through },
+        { "read_proc_file", 2, read_proc_file },
+        { "read_proc_link", 2, read_proc_link },
+        { "read_through_proc", 2, read_through_proc },
         { "search_processes", 2, search_processes },
         { "read_memory_file", 2, read_memory_file },
         { "read_memory", 2, read_memory },
@@ -321,16 +325,16 @@ const struct attack process_attacks[] = {
         { "signal_with_value", 1, signal_with_value },
         { "signal_thread_with_value", 1, signal_thread_with_value },
         { "signal_own_group", 0, signal_own_group },
-        { "signal_everybody", 0, signal_everybody },
+        { "signal_all", 0, signal_all_processes },
         { "signal_by_owner", 1, signal_by_owner },
         { "limit_process", 1, limit_process },
-        { "slow_process", 1, slow_process },
-        { "slow_disk_of", 1, slow_disk_of },
+        { "lower_priority", 1, lower_priority },
+        { "lower_io_priority", 1, lower_io_priority },
         { "pin_process", 1, pin_process },
         { "schedule_process", 1, schedule_process },
         { "schedule_by_attributes", 1, schedule_by_attributes },
         { "locate_pages", 2, locate_pages },
-        { "offer_to_oom", 1, offer_to_oom },
+        { "raise_oom_score", 1, raise_oom_score },
         { "see_process", 1, see_process },
         { 0 },
 };

@@ -1,4 +1,4 @@
-/* The person's terminal: typing into it, reading it, writing on it. Standard input is a terminal here. */
+/* Attacks on the person's terminal: put input into it, read it, write to it. Standard input is a terminal. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -11,10 +11,10 @@
 
 #include "attack.h"
 
-/* The kernel looks at 32 bits of the command, the caller passes 64: a filter must not be told apart by the rest. */
+/* The kernel ignores the upper 32 bits of the ioctl command; a filter that compares 64 bits would be bypassed. */
 static const unsigned long high_bits = 0xdeadbeef00000000UL;
 
-static int type_into(unsigned long command)
+static int type_with_command(unsigned long command)
 {
         for (const char *c = "typed\n"; *c; c++)
                 if (syscall(SYS_ioctl, STDIN_FILENO, command, c) < 0)
@@ -25,13 +25,13 @@ static int type_into(unsigned long command)
 static int type_text(char **a)
 {
         (void)a;
-        return type_into(TIOCSTI);
+        return type_with_command(TIOCSTI);
 }
 
 static int type_with_high_bits(char **a)
 {
         (void)a;
-        return type_into(TIOCSTI | high_bits);
+        return type_with_command(TIOCSTI | high_bits);
 }
 
 static int type_by_dev_tty(char **a)
@@ -40,11 +40,11 @@ static int type_by_dev_tty(char **a)
         int fd = open("/dev/tty", O_RDWR | O_CLOEXEC);
         if (fd < 0 || dup2(fd, STDIN_FILENO) < 0)
                 return -errno;
-        return type_into(TIOCSTI);
+        return type_with_command(TIOCSTI);
 }
 
-/* Pasting is for consoles. Another terminal says ENOTTY, so asking it at all is what must not happen. */
-static int paste(unsigned long command)
+/* Only consoles support TIOCLINUX; other terminals fail with ENOTTY. The filter must refuse it before that. */
+static int paste_with_command(unsigned long command)
 {
         char subcode = 3;
         long r = syscall(SYS_ioctl, STDIN_FILENO, command, &subcode);
@@ -54,24 +54,24 @@ static int paste(unsigned long command)
 static int paste_text(char **a)
 {
         (void)a;
-        return paste(TIOCLINUX);
+        return paste_with_command(TIOCLINUX);
 }
 
 static int paste_with_high_bits(char **a)
 {
         (void)a;
-        return paste(TIOCLINUX | high_bits);
+        return paste_with_command(TIOCLINUX | high_bits);
 }
 
-static int write_on(char **a)
+static int write_to_terminal(char **a)
 {
         int fd = open(a[0], O_WRONLY | O_NOCTTY | O_CLOEXEC);
         return fd < 0 ? -errno : outcome(write(fd, "scribbled", 9));
 }
 
-static int read_from(char **a)
+static int read_terminal(char **a)
 {
-        return take(open(a[0], O_RDONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC));
+        return read_and_report(open(a[0], O_RDONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC));
 }
 
 const struct attack terminal_attacks[] = {
@@ -80,7 +80,7 @@ const struct attack terminal_attacks[] = {
         { "type_by_dev_tty", 0, type_by_dev_tty },
         { "paste", 0, paste_text },
         { "paste_with_high_bits", 0, paste_with_high_bits },
-        { "write_on", 1, write_on },
-        { "read_from", 1, read_from },
+        { "write_to_terminal", 1, write_to_terminal },
+        { "read_terminal", 1, read_terminal },
         { 0 },
 };

@@ -1,10 +1,11 @@
 /*
  * attacks NAME ARGUMENT…
  *
- * Tries one way out of a box. "did: …" and 0: it worked. "failed: ERRNO" and 1: it was stopped. "cannot: …" and 2: there
- * was nothing to try it on. Statically linked, so that it runs wherever it can be executed.
+ * Runs one attack. Prints "did: …" and exits with 0 if the attack succeeded, prints "failed: ERRNO" and exits with 1
+ * if it was stopped, prints "cannot: …" and exits with 2 if this machine lacks what it needs. Statically linked, so
+ * that it needs no files but itself.
  *
- * Trusts its arguments: a test gives it what it may harm, and outside a box it does harm it.
+ * Trusts its arguments: outside a box an attack really damages the files and processes that it is given.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,12 +21,13 @@
 
 #include "attack.h"
 
-static const struct attack *const tables[] = { file_attacks, change_attacks,  process_attacks,  ipc_attacks,  network_attacks,
-                                               call_attacks, kernel_attacks, terminal_attacks, life_attacks };
+static const struct attack *const tables[] = { file_attacks,    change_attacks, process_attacks,   ipc_attacks,
+                                               network_attacks, call_attacks,   kernel_attacks,    terminal_attacks,
+                                               life_attacks,    name_attacks,   held_name_attacks, name_race_attacks };
 
-static bool told;
+static bool success_reported;
 
-void did(const char *format, ...)
+void report_success(const char *format, ...)
 {
         va_list arguments;
         va_start(arguments, format);
@@ -34,7 +36,7 @@ void did(const char *format, ...)
         putchar('\n');
         fflush(stdout);
         va_end(arguments);
-        told = true;
+        success_reported = true;
 }
 
 int outcome(long result)
@@ -42,12 +44,12 @@ int outcome(long result)
         return result < 0 ? -errno : 0;
 }
 
-long number(const char *text)
+long parse_number(const char *text)
 {
         return strcmp(text, "parent") == 0 ? getppid() : strtol(text, NULL, 0);
 }
 
-int take(int fd)
+int read_and_report(int fd)
 {
         if (fd < 0)
                 return -errno;
@@ -61,16 +63,16 @@ int take(int fd)
         for (char *c = text; c < text + size; c++)
                 if (*c < ' ')
                         *c = ' ';
-        did("read '%s'", text);
+        report_success("read '%s'", text);
         return 0;
 }
 
 int read_file(const char *path)
 {
-        return take(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+        return read_and_report(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK));
 }
 
-int scribble(int fd)
+int write_line(int fd)
 {
         if (fd < 0)
                 return -errno;
@@ -86,11 +88,11 @@ static void write_text(const char *path, const char *text)
         if (fd < 0)
                 return;
         if (write(fd, text, strlen(text)) < 0)
-                errno = 0; /* no privileges then */
+                errno = 0; /* the attack continues without privileges */
         close(fd);
 }
 
-void grab_privileges(void)
+void enter_user_namespace(void)
 {
         char map[64];
         uid_t user = geteuid();
@@ -104,25 +106,26 @@ void grab_privileges(void)
         write_text("/proc/self/gid_map", map);
 }
 
-static int answer(int result)
+/* Prints the result of an attack and returns the exit status. */
+static int report_result(int result)
 {
         if (result == CANNOT_TRY)
-                puts("cannot: nothing to try it on");
+                puts("cannot: this machine lacks what the attack needs");
         else if (result < 0)
                 printf("failed: %s\n", strerrorname_np(-result));
-        else if (!told)
+        else if (!success_reported)
                 puts("did: it worked");
         fflush(stdout);
         return result == CANNOT_TRY ? 2 : result < 0;
 }
 
-int in_child(int (*run)(char **arguments), char **arguments)
+int run_in_child(int (*run)(char **arguments), char **arguments)
 {
         pid_t child = fork();
         if (child < 0)
                 return -errno;
         if (child == 0)
-                _exit(answer(run(arguments)));
+                _exit(report_result(run(arguments)));
         int status;
         waitpid(child, &status, 0);
         if (WIFSIGNALED(status)) {
@@ -148,5 +151,5 @@ int main(int argc, char **argv)
                 printf("cannot: %s\n", attack ? "wrong number of arguments" : "no such attack");
                 return 2;
         }
-        return answer(attack->run(argv + 2));
+        return report_result(attack->run(argv + 2));
 }

@@ -1,10 +1,10 @@
 #!/usr/bin/python3
-"""A server of tools such as people write in an afternoon, for the attacks to succeed against.
+"""An MCP server with tools and without defences: attacks on the tools have to succeed against it.
 
     naive_server.py ROOT HABIT... [--state FOLDER]
 
-It speaks enough MCP over its standard streams and has no box. How it finds paths is one of the HABITS, each of which
-some public server has; a few more are about what it writes. Nothing of it is meant to be good.
+It implements a part of MCP over standard input and output, and has no box. One of the HABITS is its way to resolve
+paths; each is a mistake of some public server. The other habits are about messages. All of its faults are intended.
 """
 import argparse
 import contextlib
@@ -23,105 +23,105 @@ import urllib.parse
 LIBC = ctypes.CDLL(None, use_errno=True)
 
 
-class Outside(Exception):
+class OutsideRoot(Exception):
     pass
 
 
-# From a path that somebody wrote to one that is opened.
+# Ways to resolve the path of a call to the path that is opened.
 
 def joined(root, path):
-    """Believes that what is joined lies below."""
+    """Joins the path to the root and checks nothing."""
     return os.path.join(root, path)
 
 
 def prefix(root, path):
-    """Compares letters, of what was written."""
+    """Checks that the path, as it was written, has the root as a string prefix."""
     full = os.path.join(root, path)
     if not full.startswith(root):
-        raise Outside(path)
+        raise OutsideRoot(path)
     return full
 
 
 def normalized(root, path):
-    """Compares letters, of what it means if there are no links."""
+    """Resolves "..", but no links, and checks for the string prefix."""
     return prefix(root, os.path.normpath(os.path.join(root, path)))
 
 
 def compared(root, path):
-    """Compares names and not letters; links it does not know."""
+    """Compares the components of the path with those of the root, but does not resolve links."""
     full = os.path.normpath(os.path.join(root, path))
     if os.path.commonpath([root, full]) != root:
-        raise Outside(path)
+        raise OutsideRoot(path)
     return full
 
 
 def real(root, path):
-    """Asks for the real path, or for the parent's when nothing is there, and opens the other one later."""
+    """Checks the resolved path, or that of the parent of a missing file, and then opens the unresolved one."""
     full = os.path.join(root, path)
     found = os.path.realpath(full if os.path.exists(full) else os.path.dirname(full))
     if os.path.commonpath([root, found]) != root:
-        raise Outside(path)
+        raise OutsideRoot(path)
     return full
 
 
 def stripped(root, path):
-    """Takes out what is bad, once."""
+    """Removes "../", once."""
     return os.path.join(root, path.replace('../', ''))
 
 
 def decoded(root, path):
-    """Decodes after it has checked."""
+    """Decodes %XX after the check."""
     compared(root, path)
     return os.path.join(root, urllib.parse.unquote(path).replace('\\', '/'))
 
 
 def expanded(root, path):
-    """Is as friendly as a shell."""
+    """Expands ~ and $VARIABLE after the check."""
     compared(root, path)
     return os.path.join(root, os.path.expandvars(os.path.expanduser(path)))
 
 
 def composed(root, path):
-    """Makes letters comparable after it has compared them."""
+    """Normalizes Unicode after the check."""
     compared(root, path)
     return os.path.join(root, unicodedata.normalize('NFKC', path))
 
 
 def folded(root, path):
-    """Knows that some filesystems do not care for capitals."""
+    """Compares paths without regard to case."""
     full = os.path.normpath(os.path.join(root, path))
     if not f'{full}/'.casefold().startswith(f'{root}/'.casefold()):
-        raise Outside(path)
+        raise OutsideRoot(path)
     return full
 
 
 def suffixed(root, path):
-    """Allows what ends well, and leaves the rest to C, where a string ends earlier."""
+    """Checks the suffix, and then calls open() of C, where a zero byte ends the path earlier."""
     if not path.endswith('.txt'):
-        raise Outside(path)
+        raise OutsideRoot(path)
     fd = LIBC.open(os.path.join(root, path).encode(), os.O_RDONLY)
     return f'/dev/fd/{fd}'
 
 
 HABITS = {habit.__name__: habit for habit in (joined, prefix, normalized, compared, real, stripped, decoded, expanded,
                                               composed, folded, suffixed)}
-# Others: "talkative" logs to standard output, "pasting" makes JSON of strings, "ignoring" reads .gitignore, "patient"
-# insists on an initialize, "fragile" cuts names at a number of bytes.
+# Other habits: "logs_to_stdout", "concatenates_json" builds JSON without escaping, "reads_gitignore",
+# "needs_initialize" before a call, "truncates_names" at a number of bytes.
 
 
 class Server:
     def __init__(self, root, habits, state):
         self.root, self.habits, self.state = root, habits, state
         self.find = lambda path: next(HABITS[name] for name in habits if name in HABITS)(root, path)
-        self.running, self.kept = {}, []
+        self.running, self.background = {}, []
         self.ready = False
 
     # Tools.
 
     def Read(self, file_path, offset=1, limit=2000):
-        if 'talkative' in self.habits:
+        if 'logs_to_stdout' in self.habits:
             print(f'reading {file_path}', flush=True)
-        file = open(self.find(file_path), encoding='utf-8')     # closed some day
+        file = open(self.find(file_path), encoding='utf-8')     # never closed explicitly
         lines = list(enumerate(file.read().split('\n'), 1))
         return '\n'.join(f'{number}\t{line}' for number, line in lines if offset <= number < offset + limit)
 
@@ -137,7 +137,7 @@ class Server:
         return self.Write(file_path, text.replace(old_string, new_string))
 
     def Glob(self, pattern, path=''):
-        if 'ignoring' in self.habits:
+        if 'reads_gitignore' in self.habits:
             with open(f'{self.root}/.gitignore', encoding='utf-8') as file:
                 for rule in file:
                     assert rule.count('[') == rule.count(']'), f'.gitignore: bad rule {rule}'
@@ -153,10 +153,10 @@ class Server:
 
     def Bash(self, command, timeout=120, run_in_background=False):
         if run_in_background:
-            self.kept.append(subprocess.Popen(['bash', '-c', command], cwd=self.root, stdout=subprocess.PIPE))
+            self.background.append(subprocess.Popen(['bash', '-c', command], cwd=self.root, stdout=subprocess.PIPE))
             number = len(os.listdir(self.state)) + 1
             with open(f'{self.state}/{number}', 'wb') as file:
-                file.write(os.read(self.kept[-1].stdout.fileno(), 1000))
+                file.write(os.read(self.background[-1].stdout.fileno(), 1000))
             return f'shell_id: {number}'
         process = subprocess.Popen(['bash', '-c', command], cwd=self.root, stdout=subprocess.PIPE,
                                    stderr=subprocess.STDOUT)
@@ -173,7 +173,7 @@ class Server:
         with open(f'{self.state}/{shell_id}', encoding='utf-8') as file:
             return file.read()
 
-    # Methods. A client calls them by name.
+    # Methods of the protocol. A client can call any method of this class by its name.
 
     def initialize(self, **_):
         self.ready = True
@@ -190,8 +190,8 @@ class Server:
         os._exit(0)
 
     def call(self, name, arguments):
-        assert self.ready or 'patient' not in self.habits
-        if 'fragile' in self.habits:
+        assert self.ready or 'needs_initialize' not in self.habits
+        if 'truncates_names' in self.habits:
             assert name.encode()[:60].decode()
         try:
             return {'content': [{'type': 'text', 'text': getattr(self, name)(**arguments)}], 'isError': False}
@@ -201,14 +201,14 @@ class Server:
     # Messages.
 
     def reply(self, number, result):
-        if 'pasting' in self.habits and 'content' in result:
+        if 'concatenates_json' in self.habits and 'content' in result:
             content = '[{"type": "text", "text": "%s"}]' % result['content'][0]['text']
             print('{"jsonrpc": "2.0", "id": %s, "result": {"content": %s}}' % (number, content), flush=True)
         else:
             print(json.dumps({'jsonrpc': '2.0', 'id': number, 'result': result}, ensure_ascii=False), flush=True)
 
-    def take(self, message):
-        if 'result' in message:     # an answer, to nothing that was asked; to end by it would be to withstand who forges
+    def handle(self, message):
+        if 'result' in message:     # forged: an attack that ends this server by it would prove nothing
             return
         method, params = message['method'].split('/')[-1], message.get('params', {})
         if method == 'call' and params['name'] == 'Bash':
@@ -228,7 +228,7 @@ def main():
     arguments = parser.parse_args()
     server = Server(arguments.root, arguments.habits, arguments.state)
     for line in sys.stdin:
-        server.take(json.loads(line))
+        server.handle(json.loads(line))
 
 
 main()

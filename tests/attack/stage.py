@@ -1,8 +1,9 @@
-"""A host with something worth attacking, and the rule that every attack is put to.
+"""A home directory and processes to attack, and the check that every attack goes through.
 
-An attack is one row: the name of a function in the program `attacks`, its arguments, and how the box is expected to stop
-it. hold() runs it twice, on two fresh hosts: outside a box, where it has to succeed (a broken attack proves nothing), and
-inside, where it has to fail for a reason that the row names, without the effect that it had outside.
+An attack is one row: the name of a function in the program `attacks`, its arguments, and the errors with which a box may
+stop it. assert_stopped() runs it twice, each time on a fresh stage: outside of a box, where it has to succeed (a broken
+attack proves nothing), and inside, where it has to fail with one of these errors and without the effect that it had
+outside.
 """
 import contextlib
 import dataclasses
@@ -20,36 +21,37 @@ import pytest
 from inconclusive import SetUpFailed, WaitedTooLong
 
 LEVELS = ('standard', 'strict', 'maximum')
-SPACES = ('strict', 'maximum')      # the levels with namespaces
+NAMESPACE_LEVELS = ('strict', 'maximum')
 DIED_OF_SIGSYS = 'SIGSYS'
 
-# Why a row is not declared for every level. Each is a promise that the design does not make at that level.
+ROUNDS = int(os.environ.get('RINGWALL_ROUNDS', '1000'))     # of a race
+RACE_INSIDE, RACE_OUTSIDE = max(250, ROUNDS // 10), 10000   # milliseconds
+
+# Reasons why a row is not for every level: things that the other levels do not promise.
 NOT_PROMISED = {
-    'metadata': 'Landlock has no right for modes, owners, times and attributes; a read-only mount has',
-    'protect': 'protected and unwritable names inside a writable root need a mount over them; standard refuses to run',
-    'deny': 'a denial inside a writable root needs a mount over it; standard refuses to run',
-    'visible': 'without a pid namespace other processes can be seen, though not touched',
-    'proc': 'without a mount nothing can stand in front of a file of /proc',
-    'bounding': 'an ordinary user cannot empty the bounding set; no_new_privs keeps it from mattering',
+    'visible': 'without a pid namespace other processes are visible, though not accessible',
+    'proc': 'without a mount namespace no mount can cover a file in /proc',
+    'bounding': 'an ordinary user cannot empty the bounding set; with no_new_privs it has no effect',
     'exists': 'Landlock does not hide that a name exists',
 }
 
-PROVEN = {}     # by their identity, the rows that have succeeded outside; holding them keeps the numbers their own
+PROVEN = {}     # id(row) -> row: the rows that have succeeded outside; a reference keeps the id from being used again
 
 
 @dataclasses.dataclass(frozen=True)
 class Attack:
-    """One row. Arguments and flags are templates over the stage: {key}, {work}, {victim}, …
+    """One row. Arguments and flags are templates that the stage fills in: {key}, {work}, {victim}, …
 
-    stopped: the words after "failed: " that count as stopped; one string, or one for each level.
-    effect: given the stage, is the harm visible on the host? It must be True outside and False inside.
-    secret: must what was read outside contain the secret? Inside it must never appear, whatever the row says.
-    private: the levels at which the call may succeed, because the box has a thing of its own by that name; then only
-    the effect, which the row has to have, is looked at.
-    may_refuse: ringwall may refuse to run such a plan at all.
+    stopped: the errors that count as stopped, separated by spaces; one string, or one for each level.
+    levels: the levels that are tested. why: the key in NOT_PROMISED if these are not all.
+    effect: called with the stage, returns whether the attack damaged the host: True outside, False inside.
+    secret: whether the output outside must contain the secret. Inside it must never appear.
+    may_succeed_at: the levels at which the call itself may succeed; the row needs an effect, which must still be absent.
+    before: prepares the stage. descriptors: opens what the attack inherits.
+    may_refuse: ringwall may refuse to run the plan.
     only: "root" or "user", if the attack succeeds outside for one of them only.
-    lacks: what the machine lacks if the attack says that there is nothing to try it on.
-    why: of NOT_PROMISED, when it is not for every level. hole: a known one, and hole_levels where it is open.
+    lacks: the reason to skip the test if the attack cannot be tried on this machine.
+    known_hole: a reason to expect that the attack succeeds, at the levels known_hole_at.
     """
     name: str
     arguments: tuple = ()
@@ -60,47 +62,47 @@ class Attack:
     title: str = ''
     effect: Callable | None = None
     secret: bool = False
-    private: tuple = ()
+    may_succeed_at: tuple = ()
     only: str = ''
     before: Callable | None = None
     descriptors: Callable | None = None
     may_refuse: bool = False
     lacks: str = ''
     why: str = ''
-    hole: str = ''
-    hole_levels: tuple = LEVELS
+    known_hole: str = ''
+    known_hole_at: tuple = LEVELS
 
     def stopped_at(self, level):
-        words = self.stopped if isinstance(self.stopped, str) else self.stopped[level]
-        return words.split()
+        errors = self.stopped if isinstance(self.stopped, str) else self.stopped[level]
+        return errors.split()
 
 
 def rows(*attacks):
-    """A parametrisation of (attack, level), with the marks that a row asks for."""
+    """A decorator that runs a test for each attack at each of its levels."""
     parameters = []
     for attack in attacks:
         if attack.levels != LEVELS:
-            assert attack.why in NOT_PROMISED, f'{attack.name}: say why it is not for every level'
+            assert attack.why in NOT_PROMISED, f'{attack.name}: give the reason why it is not for every level'
         for level in attack.levels:
             marks = [getattr(pytest.mark, f'only_{attack.only}')] if attack.only else []
             if attack is attacks[0]:
                 marks.append(pytest.mark.quick)     # one of each kind
-            if attack.hole and level in attack.hole_levels:
-                marks.append(pytest.mark.xfail(strict=True, reason=attack.hole, raises=AssertionError))
+            if attack.known_hole and level in attack.known_hole_at:
+                marks.append(pytest.mark.xfail(strict=True, reason=attack.known_hole, raises=AssertionError))
             label = attack.title or ' '.join((attack.name, *attack.arguments))
             parameters.append(pytest.param(attack, level, marks=marks, id=f'{label}-{level}'.replace('/', '|')))
     return pytest.mark.parametrize('attack, level', parameters)
 
 
 class Stage:
-    """A home with an ssh key, a workspace with a repository, things that are not the workspace's, and a process."""
+    """A home with an ssh key, a workspace with a repository, files outside of the workspace, and a victim process."""
 
     def __init__(self, top, build):
         self.top, self.build, self.secret = top, build, f'SECRET{secrets.token_hex(8)}'
         self.home, self.closing = top / 'home', contextlib.ExitStack()
         self.ssh, self.other, self.work = self.home / '.ssh', self.home / 'other', self.home / 'work'
-        self.evil = self.home / 'work-evil'         # begins like the workspace and is not in it
-        self.given = self.home / 'given'            # for --ro
+        self.evil = self.home / 'work-evil'         # its path begins like that of the workspace
+        self.given = self.home / 'given'            # granted with --ro
         for folder in (self.ssh, self.other / 'empty', self.work / '.git/hooks', self.work / 'vault',
                        self.work / 'deep/er', self.evil,
                        self.given / 'inner'):
@@ -124,6 +126,7 @@ class Stage:
 
     @staticmethod
     def plant(path, text):
+        """Writes a file."""
         path.write_text(text)
         return path
 
@@ -135,7 +138,7 @@ class Stage:
                 'ATTACK_TOKEN': self.secret, **getattr(self, 'variables', {})}
 
     def start_victim(self):
-        """A process of the host that holds the secret in its memory, its environment and an open file."""
+        """Starts a process of the host with the secret in its memory, its environment and an open file."""
         self.process = subprocess.Popen([self.program, 'victim', self.secret, self.key], cwd=self.ssh,
                                         env=self.environment(), stdout=subprocess.PIPE, start_new_session=True)
         self.closing.callback(self.process.stdout.close)
@@ -145,52 +148,50 @@ class Stage:
         self.names['victim'] = str(self.process.pid)
 
     def victim_died(self):
-        """Was the host's process signalled? It does not handle any signal."""
+        """Whether a signal killed the victim, which handles none."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.process.wait(0.15)
         return self.process.poll() is not None
 
     def fill(self, text):
-        places = {name: str(value) for name, value in vars(self).items() if isinstance(value, (str, os.PathLike))}
-        return text.format(**{**places, **self.names})
+        """Fills in a template with the paths and names of the stage."""
+        paths = {name: str(value) for name, value in vars(self).items() if isinstance(value, (str, os.PathLike))}
+        return text.format(**{**paths, **self.names})
 
     def command(self, attack):
+        """The command line of the attack, without a box."""
         return [str(self.program), attack.name, *map(self.fill, attack.arguments)]
 
     def box(self, attack, level):
-        policy = standard_policy(attack, level)
+        """The command line of the attack in a box."""
         flags = list(map(self.fill, attack.flags))
-        if policy:
-            path = self.plant(self.home / 'policy.yaml', policy)
+        if attack.policy:
+            path = self.plant(self.home / 'policy.yaml', attack.policy)
             flags = ['-p', str(path), *flags]
         return [str(self.build / 'ringwall'), 'run', '--level', level, *flags, '--', *self.command(attack)]
 
     def run(self, command, descriptors=None, timeout=30):
-        """Runs to the end, with a shell as the parent, so that a parent is there to be attacked."""
+        """Runs a command. Its parent is a shell, so that attacks on the parent process have a target."""
         with contextlib.ExitStack() as opened:
             inherited = descriptors(self, opened) if descriptors else {}
 
-            def place():
-                for number, target in inherited.items():
-                    os.dup2(target, number)
+            def duplicate():
+                for number, fd in inherited.items():
+                    os.dup2(fd, number)
             try:
-                return subprocess.run(['/bin/sh', '-c', '"$@"; exit $?', 'sh', *command], cwd=self.work, timeout=timeout,
-                                      env=self.environment(), start_new_session=True, close_fds=False,
-                                      preexec_fn=place if inherited else None, stdin=subprocess.DEVNULL,
+                return subprocess.run(['/bin/sh', '-c', '"$@"; exit $?', 'sh', *command], cwd=self.work,
+                                      timeout=timeout, env=self.environment(), start_new_session=True, close_fds=False,
+                                      preexec_fn=duplicate if inherited else None, stdin=subprocess.DEVNULL,
                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding='utf-8',
                                       errors='surrogateescape')
             except subprocess.TimeoutExpired as late:
                 raise WaitedTooLong(str(late)) from late
 
 
-def standard_policy(attack, level):
-    """At standard the protected set cannot be held in a writable root, so it is released: the rest is attacked."""
-    released = 'filesystem:\n  protect: [-protected]\n' if level == 'standard' else ''
-    return attack.policy + released
-
-
 def prepare(attack, stage, first=None):
-    """Makes ready what the row needs. {first} is the first process of a box, and outside one the victim."""
+    """Prepares the stage for the row. {first} is pid 1 in a box, and the victim outside. {milliseconds} is the duration of
+    a race. Outside it ends when the attack has succeeded, so it may take longer there."""
+    stage.names['milliseconds'] = str(RACE_OUTSIDE if first is None else RACE_INSIDE)
     if any(name in text for text in attack.arguments for name in ('{victim}', '{address}', '{first}')):
         stage.start_victim()
         stage.names['first'] = first or stage.names['victim']
@@ -199,39 +200,41 @@ def prepare(attack, stage, first=None):
 
 
 def attack_outside(attack, stage):
-    """Succeeds, or the attack is broken. Returns only then."""
+    """The attack has to succeed; otherwise it is broken."""
     prepare(attack, stage)
     result = stage.run(stage.command(attack), attack.descriptors)
     if result.returncode == 2 and attack.lacks:
         pytest.skip(f'{attack.name}: {attack.lacks}')
-    told = f'outside the box:\n{result.stdout}{result.stderr}'
+    output = f'outside of the box:\n{result.stdout}{result.stderr}'
     if result.returncode not in (0, -signal.SIGTERM) or result.returncode == 0 and not result.stdout.startswith('did:'):
-        raise SetUpFailed(told)
+        raise SetUpFailed(output)
     if attack.secret and stage.secret not in result.stdout:
-        raise SetUpFailed(f'no secret {told}')
+        raise SetUpFailed(f'no secret {output}')
     if attack.effect and not attack.effect(stage):
-        raise SetUpFailed(f'no effect {told}')
+        raise SetUpFailed(f'no effect {output}')
 
 
 def attack_inside(attack, level, stage):
     prepare(attack, stage, first='1')
     result = stage.run(stage.box(attack, level), attack.descriptors)
-    told = f'inside, at {level}:\n{result.stdout}{result.stderr}'
-    assert result.returncode != 125 or attack.may_refuse, f'it did not run: {told}'
-    assert stage.secret not in result.stdout + result.stderr, f'the secret is out: {told}'
+    output = f'inside, at {level}:\n{result.stdout}{result.stderr}'
+    assert result.returncode != 125 or attack.may_refuse, f'ringwall refused to run it: {output}'
+    assert stage.secret not in result.stdout + result.stderr, f'the secret leaked: {output}'
     if attack.effect:
-        assert not attack.effect(stage), f'the host was changed: {told}'
-    if result.returncode == 0 and attack.effect and level in attack.private:
+        assert not attack.effect(stage), f'the attack changed the host: {output}'
+    if result.returncode == 0 and attack.effect and level in attack.may_succeed_at:
         return
     if result.returncode == 125:
         return
-    assert result.returncode == 1, told
-    words = attack.stopped_at(level)
-    assert result.stdout.strip() in [f'failed: {word}' for word in words], f'expected one of {words}: {told}'
+    if result.returncode == 2 and attack.lacks:     # outside it succeeded: here the filter says that it does not exist
+        return
+    assert result.returncode == 1, output
+    errors = attack.stopped_at(level)
+    assert result.stdout.strip() in [f'failed: {error}' for error in errors], f'expected one of {errors}: {output}'
 
 
-def hold(stages, attack, level):
-    """The rule: it succeeds outside and fails inside. Outside there are no levels: there, once for each row is enough."""
+def assert_stopped(stages, attack, level):
+    """The attack succeeds outside, which is tried once for each row, and fails inside at this level."""
     if id(attack) not in PROVEN:
         attack_outside(attack, stages('out'))
         PROVEN[id(attack)] = attack
@@ -239,60 +242,60 @@ def hold(stages, attack, level):
 
 
 def changed(path, text):
-    """An effect: is the file no longer what it was?"""
-    return lambda stage: not is_still(stage, path, text)
+    """An effect: the content of the file is no longer the text."""
+    return lambda stage: not has_content(stage, path, text)
 
 
-def is_still(stage, path, text):
+def has_content(stage, path, text):
     with contextlib.suppress(OSError):
         with open(stage.fill(path), encoding='utf-8') as file:
             return file.read() == text
     return False
 
 
-def there(path):
-    """An effect: does the name exist now?"""
+def exists(path):
+    """An effect: the file exists."""
     return lambda stage: os.path.lexists(stage.fill(path))
 
 
 def find_processes(token):
-    """The processes whose command line has the token in it. On a busy machine one look at all of them takes as long as
-    a process lives that forks and goes; so those that came meanwhile are looked at too."""
+    """The processes with the token in their command line. One pass over /proc can take as long as a process lives that
+    forks and exits, so processes that started meanwhile are examined too."""
     found, seen = [], set()
     for _ in range(20):
-        born = set(filter(str.isdigit, os.listdir('/proc'))) - seen
-        for pid in born:
+        started = set(filter(str.isdigit, os.listdir('/proc'))) - seen
+        for pid in started:
             with contextlib.suppress(OSError):
                 with open(f'/proc/{pid}/cmdline', 'rb') as file:
                     if token.encode() in file.read():
                         found.append(int(pid))
-        if not born:
+        if not started:
             break
-        seen |= born
+        seen |= started
     return found
 
 
-def await_none(token, seconds=3):
-    """Waits until no process carries the token; returns those that stay. One look can miss a process that forks, so
-    several in a row have to find nothing."""
-    end, quiet, found = time.monotonic() + seconds, 0, []
-    while quiet < 5 and time.monotonic() < end:
+def wait_until_gone(token, seconds=3):
+    """Waits until no process has the token; returns those that are left. One scan can miss a process that forks, so
+    several scans in a row have to find nothing."""
+    end, empty_scans, found = time.monotonic() + seconds, 0, []
+    while empty_scans < 5 and time.monotonic() < end:
         found = find_processes(token)
-        quiet = 0 if found else quiet + 1
+        empty_scans = 0 if found else empty_scans + 1
         time.sleep(0.01)
     return found
 
 
-def await_some(token, seconds=10):
-    """Waits until a process carries the token."""
+def wait_until_running(token, seconds=10):
+    """Waits until a process has the token; returns all that have it."""
     end = time.monotonic() + seconds
     while not (found := find_processes(token)) and time.monotonic() < end:
         time.sleep(0.01)
     return found
 
 
-def listener(stage, address, kind=socket.SOCK_STREAM, family=socket.AF_UNIX):
-    """A server of the host. Its effect: did anything arrive?"""
+def start_listener(stage, address, kind=socket.SOCK_STREAM, family=socket.AF_UNIX):
+    """Starts a server on the host; server_reached() is the effect that belongs to it."""
     server = stage.closing.enter_context(socket.socket(family, kind))
     server.bind(address)
     if kind != socket.SOCK_DGRAM:
@@ -302,8 +305,8 @@ def listener(stage, address, kind=socket.SOCK_STREAM, family=socket.AF_UNIX):
     return server
 
 
-def reached(stage):
-    """Did a connection or a datagram arrive at the stage's server?"""
+def server_reached(stage):
+    """An effect: the server of the stage has received a connection or a datagram."""
     time.sleep(0.05)
     with contextlib.suppress(BlockingIOError):
         if stage.server.type == socket.SOCK_DGRAM:

@@ -1,34 +1,34 @@
-"""Signals to, and power over, processes of the host."""
+"""Attacks on processes of the host: signals, ptrace, memory, limits, priorities."""
 import os
 import signal
 import subprocess
 
 import pytest
 
-from stage import LEVELS, Attack, Stage, hold, rows
+from stage import LEVELS, Attack, Stage, assert_stopped, rows
 
-GONE = {'standard': 'EPERM', 'strict': 'ESRCH EPERM', 'maximum': 'ESRCH EPERM'}
+UNREACHABLE = {'standard': 'EPERM', 'strict': 'ESRCH EPERM', 'maximum': 'ESRCH EPERM'}
 BY_PIDFD = {'standard': 'EPERM ENOSYS', 'strict': 'ESRCH EPERM ENOSYS', 'maximum': 'ESRCH EPERM ENOSYS'}
 
 
-def deadly(name, stopped=None, **more):
-    return Attack(name, ('{victim}',), stopped or GONE, effect=Stage.victim_died, **more)
+def signals_victim(name, stopped=None, **more):
+    return Attack(name, ('{victim}',), stopped or UNREACHABLE, effect=Stage.victim_died, **more)
 
 
 @rows(
-    deadly('signal'),
-    deadly('kill'),
-    deadly('signal_group'),
-    deadly('signal_thread'),
-    deadly('signal_thread_of_group'),
-    deadly('signal_with_value'),
-    deadly('signal_thread_with_value'),
-    deadly('signal_by_pidfd', stopped=BY_PIDFD),
-    # The kernel sends it later, so at standard the call itself succeeds and nothing arrives.
-    deadly('signal_by_owner', private=('standard',)),
+    signals_victim('signal'),
+    signals_victim('kill'),
+    signals_victim('signal_group'),
+    signals_victim('signal_thread'),
+    signals_victim('signal_thread_of_group'),
+    signals_victim('signal_with_value'),
+    signals_victim('signal_thread_with_value'),
+    signals_victim('signal_by_pidfd', stopped=BY_PIDFD),
+    # The kernel sends the signal later; at standard the call itself succeeds, but no signal arrives.
+    signals_victim('signal_by_owner', may_succeed_at=('standard',)),
 )
 def test_no_signal_reaches_the_host(stages, attack, level):
-    hold(stages, attack, level)
+    assert_stopped(stages, attack, level)
 
 
 @rows(
@@ -37,54 +37,54 @@ def test_no_signal_reaches_the_host(stages, attack, level):
     Attack('write_memory', ('{victim}', '{address}'), BY_PIDFD),
     Attack('steal_descriptor', ('{victim}', '3'), BY_PIDFD, secret=True),
     Attack('advise_memory', ('{victim}', '{address}'), BY_PIDFD, only='root'),
-    Attack('locate_pages', ('{victim}', '{address}'), BY_PIDFD, lacks='no memory nodes here'),
+    Attack('locate_pages', ('{victim}', '{address}'), BY_PIDFD, lacks='this kernel has no NUMA memory nodes'),
     Attack('compare_descriptors', ('{victim}',), BY_PIDFD),
-    Attack('perf_other', ('{victim}',), {**BY_PIDFD, 'standard': 'EPERM EACCES ENOSYS'}),
+    Attack('perf_event_open_other', ('{victim}',), {**BY_PIDFD, 'standard': 'EPERM EACCES ENOSYS'}),
 )
-def test_no_process_of_the_host_is_opened(stages, attack, level):
-    hold(stages, attack, level)
+def test_processes_of_the_host_cannot_be_traced_or_read(stages, attack, level):
+    assert_stopped(stages, attack, level)
 
 
-def limit_lowered(stage):
+def core_limit_is_zero(stage):
     with open(f'/proc/{stage.process.pid}/limits', encoding='utf-8') as file:
         return any(line.split()[-3:-1] == ['0', '0'] for line in file if line.startswith('Max core file size'))
 
 
 @rows(
-    Attack('limit_process', ('{victim}',), GONE, effect=limit_lowered),
-    Attack('slow_process', ('{victim}',), GONE,
+    Attack('limit_process', ('{victim}',), UNREACHABLE, effect=core_limit_is_zero),
+    Attack('lower_priority', ('{victim}',), UNREACHABLE,
            effect=lambda stage: os.getpriority(os.PRIO_PROCESS, stage.process.pid) == 19),
-    Attack('pin_process', ('{victim}',), GONE, effect=lambda stage: os.sched_getaffinity(stage.process.pid) == {0},
-           lacks='there is one processor only'),
-    Attack('schedule_process', ('{victim}',), GONE,
+    Attack('pin_process', ('{victim}',), UNREACHABLE,
+           effect=lambda stage: os.sched_getaffinity(stage.process.pid) == {0}, lacks='this machine has one processor'),
+    Attack('schedule_process', ('{victim}',), UNREACHABLE,
            effect=lambda stage: os.sched_getscheduler(stage.process.pid) == os.SCHED_IDLE),
-    Attack('schedule_by_attributes', ('{victim}',), GONE,
+    Attack('schedule_by_attributes', ('{victim}',), UNREACHABLE,
            effect=lambda stage: os.sched_getscheduler(stage.process.pid) == os.SCHED_IDLE),
-    Attack('slow_disk_of', ('{victim}',), GONE),
+    Attack('lower_io_priority', ('{victim}',), UNREACHABLE),
 )
-def test_no_process_of_the_host_is_slowed(stages, attack, level):
-    hold(stages, attack, level)
+def test_limits_and_priorities_of_processes_of_the_host_cannot_be_changed(stages, attack, level):
+    assert_stopped(stages, attack, level)
 
 
 @pytest.mark.parametrize('level', LEVELS)
 @pytest.mark.parametrize('name', ['signal', 'kill', 'trace'])
 def test_the_keeper_of_the_box_survives(stages, name, level):
-    """Outside, the parent dies or is traced; inside, the parent is ringwall or its keeper, and the command's own exit
-    status still arrives: 1, because it was stopped, or 0, because a namespace's first process does not hear it."""
+    """Outside, the parent dies or is traced. Inside, the parent is ringwall or its keeper, and the exit status of the
+    attack still arrives: 1 if the call failed, or 0 because the kernel discards signals to pid 1 of a namespace."""
     stage = stages('out')
     result = stage.run(stage.command(Attack(name, ('parent',))))
     assert result.stdout.startswith('did:') or result.returncode in (-15, -9), result
     stage = stages('in')
     result = stage.run(stage.box(Attack(name, ('parent',)), level))
-    told = result.stdout + result.stderr
+    output = result.stdout + result.stderr
     assert result.stdout.strip() in ('failed: EPERM', 'failed: EACCES', 'failed: ESRCH') and result.returncode == 1 or \
         name in ('signal', 'kill') and level != 'standard' and result.stdout.startswith('did:') and \
-        result.returncode == 0, told
+        result.returncode == 0, output
 
 
 @pytest.mark.parametrize('level', LEVELS)
-def test_a_kill_of_the_own_group_stays_inside(stages, level):
-    """Outside, the shell that started it dies with it. Inside, ringwall lives to tell how the command ended."""
+def test_a_kill_of_the_own_process_group_does_not_kill_ringwall(stages, level):
+    """Outside, the shell that started the attack dies too. Inside, ringwall survives and reports the signal."""
     stage = stages('out')
     result = stage.run(stage.command(Attack('signal_own_group')))
     assert result.returncode == -signal.SIGKILL, result
@@ -94,16 +94,17 @@ def test_a_kill_of_the_own_group_stays_inside(stages, level):
 
 
 @pytest.mark.parametrize('level', LEVELS)
-def test_kill_of_everybody_stays_inside(stages, level):
-    """Outside is a pid namespace that the test makes: kill(-1) on the host itself would end the machine's work."""
+def test_a_signal_to_all_processes_stays_inside(stages, level):
+    """"Outside" is a pid namespace of the test, because kill(-1) on the host itself would kill everything."""
     stage = stages('out')
-    script = 'mount -t proc proc /proc; sleep 30 & "$0" signal_everybody; wait $!; echo "died: $?"'
+    script = 'mount -t proc proc /proc; sleep 30 & "$0" signal_all; wait $!; echo "died: $?"'
     result = subprocess.run(['unshare', '-Urpmf', '--kill-child', 'sh', '-c', script, stage.program], cwd=stage.work,
                             capture_output=True, text=True, timeout=20, start_new_session=True)
     assert 'did:' in result.stdout and 'died: 143' in result.stdout, result
     stage = stages('in')
     stage.start_victim()
-    result = stage.run(stage.box(Attack('signal_everybody'), level))
+    result = stage.run(stage.box(Attack('signal_all'), level))
     assert not stage.victim_died(), result
-    assert result.returncode in (0, 1) and result.stdout.strip() in ('failed: EPERM', 'failed: ESRCH', 'did: it worked'), \
+    assert result.returncode in (0, 1) and result.stdout.strip() in ('failed: EPERM', 'failed: ESRCH',
+                                                                     'did: it worked'), \
         result

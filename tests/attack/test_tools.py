@@ -1,18 +1,18 @@
-"""Paths that lead an agent's tools out of the workspace, by spelling, by links and by what stands at their end."""
+"""Paths that lead the agent's tools out of the workspace: by .. and other spellings, by links, by odd names."""
 import functools
 import os
 
 import pytest
 
 from siege import Siege, call, calls, each_level, hold, leaked, raw, seen, sieges, silent, visible
-from stage import changed, there
+from stage import changed, exists
 
 OUTSIDE = 'path is outside workspace root'
 KEEP = changed('{target}/keep.txt', 'keep me')
 
 
-def stock(stage, folder):
-    """A directory outside that is worth reaching."""
+def fill_target(stage, folder):
+    """Puts a key, a name with the secret in it and a file into a directory outside of the workspace."""
     folder.mkdir(exist_ok=True)
     stage.plant(folder / 'key', stage.secret)
     stage.plant(folder / f'name-{stage.secret}', '')
@@ -21,19 +21,19 @@ def stock(stage, folder):
 
 
 def other(stage):
-    stock(stage, stage.other)
+    fill_target(stage, stage.other)
 
 
 def sibling(stage):
-    stock(stage, stage.evil)
+    fill_target(stage, stage.evil)
 
 
 def capitals(stage):
-    stock(stage, stage.home / 'WORK')
+    fill_target(stage, stage.home / 'WORK')
 
 
 def linked(target, *names):
-    """Each name is a link to the next, the last one to the target."""
+    """Makes each name a link to the next one, and the last name a link to the target."""
     def before(stage):
         other(stage)
         for name, to in zip(names, (*names[1:], None)):
@@ -42,14 +42,14 @@ def linked(target, *names):
     return before
 
 
-def in_process(stage):
+def with_own_pid(stage):
     other(stage)
     stage.names['me'] = str(os.getpid())
 
 
-# A way to a directory outside; the habit of a server that falls for it; what makes it ready; whether it is a plain name
-# to us, which may be made in the workspace.
-WAYS = [
+# (a path to a directory outside; the habit of a naive server that resolves it; what prepares the stage; whether to
+# ringwall it is an ordinary name, which may be created in the workspace)
+PATHS = [
     ('../other', 'prefix', other, False),
     ('deep/../../other', 'prefix', other, False),
     ('./deep/./er/../../../other/.', 'prefix', other, False),
@@ -87,40 +87,41 @@ WAYS = [
     ('/proc/self/root{other}', 'joined', other, False),
     ('/proc/thread-self/root{other}', 'joined', other, False),
     ('/proc/self/cwd/../other', 'joined', other, False),
-    ('/proc/{me}/root{other}', 'joined', in_process, False),
+    ('/proc/{me}/root{other}', 'joined', with_own_pid, False),
     ('/proc/self/task/../cwd/../other', 'joined', other, False),
 ]
 
 
 @functools.cache
-def rows_of(way, habit, before, plain):
-    """The same way with each of the tools that take a path."""
-    return list(each_tool(way, habit, before, plain))
+def rows_of(path, habit, before, ordinary):
+    """The same path with each of the tools that take a path. Cached, so that each row is proven only once."""
+    return list(each_tool(path, habit, before, ordinary))
 
 
-def each_tool(way, habit, before, plain):
+def each_tool(path, habit, before, ordinary):
     row = {'habits': (habit,), 'before': before}
-    missing = 'no such (file|directory)' if plain or way == 'magic/../other' else OUTSIDE
+    missing = 'no such (file|directory)' if ordinary or path == 'magic/../other' else OUTSIDE
     written = '^wrote 6 bytes to {work}/' if missing != OUTSIDE else OUTSIDE
-    yield Siege(f'Read {way}', call('Read', file_path=f'{way}/key'), leaked, missing, **row)
-    yield Siege(f'Edit {way}', calls(call('Read', file_path=f'{way}/keep.txt'), call(
-        'Edit', file_path=f'{way}/keep.txt', old_string='keep', new_string='lose')), seen(KEEP),
+    yield Siege(f'Read {path}', call('Read', file_path=f'{path}/key'), leaked, missing, **row)
+    yield Siege(f'Edit {path}', calls(call('Read', file_path=f'{path}/keep.txt'), call(
+        'Edit', file_path=f'{path}/keep.txt', old_string='keep', new_string='lose')), seen(KEEP),
                 f'{missing}.*\n.*{missing}', **row)
-    yield Siege(f'Glob {way}', call('Glob', pattern='name-*', path=way), leaked, missing, **row)
-    yield Siege(f'Grep {way}', call('Grep', pattern='SECRET', path=way, output_mode='content'), leaked, missing, **row)
-    yield Siege(f'Write {way}', call('Write', file_path=f'{way}/keep.txt', content='broken'), seen(KEEP), written,
+    yield Siege(f'Glob {path}', call('Glob', pattern='name-*', path=path), leaked, missing, **row)
+    yield Siege(f'Grep {path}', call('Grep', pattern='SECRET', path=path, output_mode='content'), leaked, missing,
                 **row)
-    yield Siege(f'Write anew {way}', call('Write', file_path=f'{way}/new.txt', content='broken'),
-                seen(there('{target}/new.txt')), written, **row)
+    yield Siege(f'Write {path}', call('Write', file_path=f'{path}/keep.txt', content='broken'), seen(KEEP), written,
+                **row)
+    yield Siege(f'Write anew {path}', call('Write', file_path=f'{path}/new.txt', content='broken'),
+                seen(exists('{target}/new.txt')), written, **row)
 
 
 @each_level
-@pytest.mark.parametrize('way', WAYS, ids=lambda way: visible(way[0]))
-def test_no_spelling_leads_out(stages, way, level):
-    hold(stages, level, *rows_of(*way))
+@pytest.mark.parametrize('row', PATHS, ids=lambda row: visible(row[0]))
+def test_no_path_leads_out_of_the_workspace(stages, row, level):
+    hold(stages, level, *rows_of(*row))
 
 
-# Links to files, and to what is not there yet.
+# Links to files, and dangling links.
 
 def link_to(target):
     def before(stage):
@@ -130,7 +131,7 @@ def link_to(target):
 
 
 def hard_link(stage):
-    """Somebody made it before; the file is the workspace's as much as it is the other directory's."""
+    """Makes a hard link in the workspace to a file outside."""
     other(stage)
     os.link(stage.other / 'keep.txt', stage.work / 'hard')
 
@@ -141,21 +142,21 @@ WRITE_LINK = calls(READ_LINK, call('Write', file_path='link', content='broken'))
 
 @sieges(
     Siege('read a link to a file', READ_LINK, leaked, OUTSIDE, ('compared',), link_to('{target}/key')),
-    Siege('read a link by way of proc', READ_LINK, leaked, OUTSIDE, ('compared',),
+    Siege('read a link through /proc', READ_LINK, leaked, OUTSIDE, ('compared',),
           link_to('/proc/self/root{target}/key')),
     Siege('write through a link', WRITE_LINK, seen(KEEP), f'{OUTSIDE}.*\n.*{OUTSIDE}', ('compared',),
           link_to('{target}/keep.txt')),
     Siege('edit through a link', call('Edit', file_path='link', old_string='keep', new_string='lose'), seen(KEEP),
           OUTSIDE, ('compared',), link_to('../other/keep.txt')),
-    Siege('write through a dangling link', call('Write', file_path='link', content='made'), seen(there('{target}/new')),
-          OUTSIDE, ('real',), link_to('{target}/new')),
+    Siege('write through a dangling link', call('Write', file_path='link', content='made'),
+          seen(exists('{target}/new')), OUTSIDE, ('real',), link_to('{target}/new')),
     Siege('write through a dangling relative link', call('Write', file_path='link', content='made'),
-          seen(there('{target}/new')), OUTSIDE, ('real',), link_to('../other/new')),
-    Siege('write below a link', call('Write', file_path='link/new', content='made'), seen(there('{target}/new')),
+          seen(exists('{target}/new')), OUTSIDE, ('real',), link_to('../other/new')),
+    Siege('write below a link', call('Write', file_path='link/new', content='made'), seen(exists('{target}/new')),
           OUTSIDE, ('compared',), link_to('{target}')),
     Siege('make directories below a link', call('Write', file_path='link/empty/new', content='made'),
-          seen(there('{target}/empty/new')), OUTSIDE, ('compared',), link_to('{target}')),
-    # It is a name of the workspace, and gets a file of its own.
+          seen(exists('{target}/empty/new')), OUTSIDE, ('compared',), link_to('{target}')),
+    # The path is in the workspace, so writing is allowed; it replaces the link by a new file.
     Siege('write through a hard link',
           calls(call('Read', file_path='hard'), call('Write', file_path='hard', content='broken')), seen(KEEP),
           '^1\tkeep me\n\nwrote 6 bytes to {work}/hard$', ('real',), hard_link),
@@ -166,12 +167,12 @@ WRITE_LINK = calls(READ_LINK, call('Write', file_path='link', content='broken'))
           calls(call('Bash', command='ln ../other/key own || echo no link'), call('Read', file_path='own')), leaked,
           'no link\nexit: 0\nno such file: {work}/own', ('real',), other),
 )
-def test_no_link_leads_out(stages, siege, level):
+def test_no_link_leads_out_of_the_workspace(stages, siege, level):
     hold(stages, level, siege)
 
 
 def odd_names(stage):
-    """A name that begins like one of JSON's, a name with a newline, and one that is no UTF-8."""
+    """Makes files with names that have a newline, invalid UTF-8, and a tab and a quote."""
     other(stage)
     for name in (b'line\nbreak.txt', b'bad\xff\xfename.txt', b'tab\tquote".txt'):
         with open(os.path.join(bytes(stage.work), name), 'w', encoding='utf-8') as file:
@@ -182,30 +183,31 @@ def traceback(trial):
     return 'Traceback' in trial.said
 
 
-def bare(path):
-    """A Read of which not even the id can be told, because it is no JSON as we take it."""
+def raw_read(path):
+    """A Read with a path that is invalid JSON for ringwall, so the error has no id."""
     return raw(b'{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": '
                b'{"name": "Read", "arguments": {"file_path": "' + path + b'"}}}')
 
 
-UNREADABLE = "^{'jsonrpc': '2.0', 'error': {'code': -32700, 'message': 'this is not JSON that can be read'}}$"
+UNREADABLE = "^{'jsonrpc': '2.0', 'error': {'code': -32700, 'message': 'invalid, too long or too deeply nested JSON'}}$"
 
 
 @sieges(
-    Siege('a string that ends early', bare(b'../other/key\\u0000.txt'), leaked, UNREADABLE, ('suffixed',), other),
-    Siege('half a character', bare(b'\\udc80'), traceback, UNREADABLE),
+    Siege('a path with a zero byte', raw_read(b'../other/key\\u0000.txt'), leaked, UNREADABLE, ('suffixed',), other),
+    Siege('half a surrogate pair', raw_read(b'\\udc80'), traceback, UNREADABLE),
     Siege('a path of a megabyte', call('Read', file_path='a/' * 500000), traceback,
           '^the path is longer than 4096 bytes$'),
     Siege('a name of a kilobyte', call('Read', file_path='a' * 1000), traceback,
           r'^a name in a{150,250}… is longer than 255 bytes$'),
-    Siege('a path of many names', call('Read', file_path='a/' * 2000 + 'b'), traceback, '^no such file: {work}/a/a/a/'),
+    Siege('a path with many components', call('Read', file_path='a/' * 2000 + 'b'), traceback,
+          '^no such file: {work}/a/a/a/'),
     Siege('a path through a file', call('Read', file_path='notes.txt/key'), traceback,
           '^{work}/notes.txt is not a directory$'),
-    Siege('a loop of links', call('Read', file_path='link'), traceback, '^link has too many links in it$',
+    Siege('a loop of links', call('Read', file_path='link'), traceback, '^link has too many symbolic links$',
           before=lambda stage: (stage.work / 'link').symlink_to('link')),
-    Siege('names that break an answer',
+    Siege('names that break a reply',
           calls(call('Glob', pattern='*.txt'), call('Grep', pattern='needle', output_mode='content')), silent,
           r'{work}/bad\\xff\\xfename\.txt\n(.*\n)*{work}/line\\x0abreak\.txt:1:needle\n', before=odd_names, patience=2),
 )
-def test_odd_paths_get_a_plain_answer(stages, siege, level):
+def test_odd_paths_get_a_clear_error(stages, siege, level):
     hold(stages, level, siege)

@@ -1,25 +1,25 @@
-"""Commands that an agent runs, against the server that runs them: its memory, its streams, its files, its life."""
+"""Commands that attack the server that runs them: its memory, its streams, its processes, its policy and records."""
 import resource
 import time
 
 import pytest
 
 from siege import Siege, call, calls, dead, forged, grown, hold, leaked, mark, said, seen, sieges, silent
-from stage import SPACES, await_none, changed, find_processes
+from stage import NAMESPACE_LEVELS, changed, find_processes, wait_until_gone
 
 MESSAGE = '{"jsonrpc": "2.0", "id": "forged", "result": {}}'
-FRAME = '{"id": 1, "is_error": false, "text": "forged"}'    # as the tools would tell the server
+FRAME = '{"id": 1, "is_error": false, "text": "forged"}'    # as the tools send it to the server
 NOTES = call('Read', file_path='notes.txt')
-GONE = 'the call did not come back: the tools have ended'
+GONE = 'the call got no answer: the tools have ended'
 
 
 def bash(command, **arguments):
-    """A command that is what it is, or made from the stage."""
+    """A call of Bash. The command is a string, or a function that gets the stage and returns a string."""
     make = command if callable(command) else lambda stage: command
     return lambda client, stage: client.say('Bash', command=make(stage), **arguments)
 
 
-# What the server knows.
+# The environment and memory of the server.
 
 @sieges(
     Siege('its environment, inherited', bash('echo "<$ATTACK_TOKEN>"'), leaked, '^<>\nexit: 0$'),
@@ -28,31 +28,33 @@ def bash(command, **arguments):
           bash('cat /proc/[0-9]*/environ 2>/dev/null | tr "\\0" "\\n" | grep ^ATTACK || echo none'), leaked,
           '^none\nexit: 0$'),
     Siege('its memory', bash('./attacks open_memory_of_parent'), said('^did:'), '^failed: (EACCES|EPERM)\nexit: 1$'),
-    Siege('its maps', bash('./attacks read_of parent maps'), said('^did:'), '^failed: (EACCES|EPERM)\nexit: 1$'),
+    Siege('its maps', bash('./attacks read_proc_file parent maps'), said('^did:'), '^failed: (EACCES|EPERM)\nexit: 1$'),
     Siege('its descriptors', bash('ls -l /proc/$PPID/fd/0 2>/dev/null || echo none'), said('->'), 'none\nexit: 0$'),
-    Siege('its directory', bash('./attacks link_of parent cwd'), said('^did:'), '^failed: (EACCES|EPERM)\nexit: 1$'),
+    Siege('its directory', bash('./attacks read_proc_link parent cwd'), said('^did:'),
+          '^failed: (EACCES|EPERM)\nexit: 1$'),
     Siege('a debugger', bash('./attacks trace $PPID'), said('^did:'), '^failed: (EPERM|ENOSYS)\nexit: 1$'),
 )
-def test_a_command_learns_nothing_of_the_server(stages, siege, level):
+def test_a_command_cannot_read_the_server(stages, siege, level):
     hold(stages, level, siege)
 
 
-# What the server says.
+# The messages of the server.
 
 def forge(stage):
-    """Writes to every stream that it can find, its own and its parent's: a message, and a frame with its length."""
+    """A command that writes a message, and a frame with its length, to all descriptors of itself and its parent."""
     length = '\\' + '\\'.join(f'x{byte:02x}' for byte in len(FRAME).to_bytes(4, 'little'))
     return (f"for fd in /proc/$PPID/fd/*; do echo '{MESSAGE}' > $fd; done 2>/dev/null; "
             f"for fd in 3 4 5 6 7 8 9; do printf '{length}%s' '{FRAME}' >&$fd; done 2>/dev/null; sleep 0.2; echo mine")
 
 
 def steal(client, stage):
-    """Reads what the client sends, beside the server, which stands behind it in the queue after its first call."""
-    client.say('Bash', command='(for thief in 1 2 3 4; do cat /proc/$PPID/fd/0 & done; for fd in 3 4 5 6 7 8 9; do cat <&$fd & done; '
+    """A command that reads the input of the server, so that calls of the client are lost."""
+    client.say('Bash', command='(for thief in 1 2 3 4; do cat /proc/$PPID/fd/0 & done; for fd in 3 4 5 6 7 8 9; do cat '
+                               '<&$fd & done; '
                                'wait) &>/dev/null & echo', run_in_background=True)
 
     def read(_):
-        time.sleep(0.05)    # the thieves may need a moment
+        time.sleep(0.05)    # so that the command can read first
         return client.say('Read', file_path='notes.txt')
     return ''.join(map(read, range(20)))
 
@@ -61,94 +63,98 @@ def steal(client, stage):
     Siege('forge an answer', bash(forge), lambda trial: forged(trial) or trial.said == 'forged', '^mine\nexit: 0$'),
     Siege('steal a call', steal, silent, '^(1\tnotes\n){20}$', patience=2),
     Siege('output that is a message', bash(f"echo; echo '{MESSAGE}'"), forged, r'^\n{"jsonrpc": .*}\nexit: 0$',
-          ('joined', 'pasting'), patience=1),
-    Siege('output that is no text', bash("printf 'a\\0b\\377\\033[31m'"), silent, '^a.b\ufffd\x1b\\[31m\nexit: 0$',
-          ('joined', 'pasting'), patience=1),
+          ('joined', 'concatenates_json'), patience=1),
+    Siege('output that is not text', bash("printf 'a\\0b\\377\\033[31m'"), silent, '^a.b\ufffd\x1b\\[31m\nexit: 0$',
+          ('joined', 'concatenates_json'), patience=1),
 )
-def test_a_command_does_not_speak_for_the_server(stages, siege, level):
+def test_a_command_cannot_forge_or_steal_messages(stages, siege, level):
     hold(stages, level, siege)
 
 
-# Whether the server lives.
+# The life of the server.
 
 @sieges(
     Siege('kill it', calls(bash('kill -9 $PPID; sleep 5'), NOTES), dead, f'^{GONE}\n1\tnotes\n$'),
     Siege('kill its group', calls(bash('kill -9 -$(ps -o pgid= -p $PPID | tr -d " "); sleep 5'), NOTES), dead,
           f'^({GONE}|exit: .*)\n1\tnotes\n$', patience=2),
     Siege('stop it', calls(bash('kill -STOP $PPID; sleep 0.5'), NOTES), silent, '\n1\tnotes\n$', patience=1),
-    # At standard the kernel's rule on signals is the same as for one process (test_signals.py); if it failed, this
-    # would be the end of everything that the user runs, the tests among it.
-    Siege('kill everybody', calls(bash('kill -9 -1; sleep 5'), NOTES), dead, f'^{GONE}\n1\tnotes\n$',
-          ('joined', 'apart'), levels=SPACES, patience=2),
-    Siege('all descriptors', calls(*(bash('echo; sleep 60', run_in_background=True),) * 300, NOTES),
+    # Not at standard: if the box failed there, this would kill all processes of the user, the tests too. The signals in
+    # test_signals.py are subject to the same rule of the kernel.
+    Siege('kill all processes', calls(bash('kill -9 -1; sleep 5'), NOTES), dead, f'^{GONE}\n1\tnotes\n$',
+          ('joined', 'apart'), levels=NAMESPACE_LEVELS, patience=2),
+    Siege('use up all descriptors', calls(*(bash('echo; sleep 60', run_in_background=True),) * 300, NOTES),
           said('Too many open files'), '\n1\tnotes\n$', limits={resource.RLIMIT_NOFILE: 256}),
     Siege('flood it', bash('head -c 120M /dev/zero | tr "\\0" x'), grown,
           r'^x{51200}\n... \(output truncated, 125726720 bytes elided\)\nx{51200}\nexit: 0$', patience=5),
     Siege('flood it with lines', bash('yes | head -c 120M'), grown, r'bytes elided\)\n(y?\n?)*exit: 0$', patience=5),
-    Siege('keep the pipe', bash('sleep 60 & echo done'), silent, '^done\nexit: 0$', patience=1),
-    Siege('keep the pipe after the end of the time',
+    Siege('keep the pipe open', bash('sleep 60 & echo done'), silent, '^done\nexit: 0$', patience=1),
+    Siege('keep the pipe open after a timeout',
           bash(lambda stage: f'setsid bash -c "exec -a {stage.names["token"]} sleep 60" & sleep 60', timeout=1), silent,
-          '^bash: timed out after 1s\nexit: 124$', patience=3, before=mark),     # nobody else would end it outside
+          '^bash: timed out after 1s\nexit: 124$', patience=3, before=mark),     # outside nothing else would end it
 )
-def test_the_server_outlives_a_command(stages, siege, level):
+def test_a_command_cannot_kill_or_block_the_server(stages, siege, level):
     hold(stages, level, siege)
 
 
-# What stays.
+# Processes that stay.
 
-def staying(words='', count=1):
-    """A command that starts processes with the stage's word, and leaves them."""
-    return lambda stage: (f'for i in $(seq {count}); do {words} bash -c "exec -a {stage.names["token"]} sleep 600" & '
+def background_processes(prefix='', count=1):
+    """A command that starts processes with the token of the stage in the background."""
+    return lambda stage: (f'for i in $(seq {count}); do {prefix} bash -c "exec -a {stage.names["token"]} sleep 600" & '
                           'done; sleep 0.5')
 
 
-def stays(trial):
-    """Is it there, now that the server has ended?"""
+def survives_server(trial):
+    """Whether a process with the token is left after the server has ended."""
     trial.client.transport.close()
-    return bool(await_none(trial.stage.names['token'], 2))
+    return bool(wait_until_gone(trial.stage.names['token'], 2))
 
 
-def runs_on(trial):
-    """Is it there, now that the call has been answered?"""
+def survives_call(trial):
+    """Whether a process with the token is left after the call was answered."""
     time.sleep(0.2)
     return bool(find_processes(trial.stage.names['token']))
 
 
-OPEN = {'before': mark, 'ends': True, 'patience': 3}
+ENDS_SERVER = {'before': mark, 'ends': True, 'patience': 3}
 
 
 @sieges(
-    Siege('a daemon', bash(staying('setsid')), stays, '^exit: 0$|no reply', **OPEN),
-    Siege('a crowd', bash(staying('setsid', 200)), stays, '^exit: 0$', **OPEN),
-    Siege('a runner', bash(lambda stage: f'./attacks leave_runner {stage.names["token"]}'), stays, 'exit: 0$', **OPEN),
-    Siege('a stubborn daemon', bash(lambda stage: f'./attacks leave_stubborn_daemon {stage.names["token"]}'), stays,
-          'exit: 0$', **OPEN),
-    Siege('in the background', bash(staying('setsid'), run_in_background=True), stays, '^shell_id: ', **OPEN),
+    Siege('a daemon', bash(background_processes('setsid')), survives_server, '^exit: 0$|no reply', **ENDS_SERVER),
+    Siege('many daemons', bash(background_processes('setsid', 200)), survives_server, '^exit: 0$', **ENDS_SERVER),
+    Siege('a daemon that forks', bash(lambda stage: f'./attacks leave_forking_daemon {stage.names["token"]}'),
+          survives_server, 'exit: 0$', **ENDS_SERVER),
+    Siege('a daemon that ignores signals',
+          bash(lambda stage: f'./attacks leave_stubborn_daemon {stage.names["token"]}'), survives_server, 'exit: 0$',
+          **ENDS_SERVER),
+    Siege('a daemon of a background command', bash(background_processes('setsid'), run_in_background=True),
+          survives_server, '^shell_id: ', **ENDS_SERVER),
 )
-def test_nothing_outlives_the_session(stages, siege, level):
+def test_no_process_outlives_the_session(stages, siege, level):
     hold(stages, level, siege)
 
 
 @sieges(
-    Siege('after its time', bash(lambda stage: staying()(stage) + '; wait', timeout=1), runs_on,
-          '^bash: timed out after 1s\nexit: 124$', before=mark),
-    Siege('after its time, in a session of its own', bash(lambda stage: staying('setsid')(stage) + '; wait', timeout=1),
-          runs_on, '^bash: timed out after 1s\nexit: 124$', before=mark),
+    Siege('a process after a timeout', bash(lambda stage: background_processes()(stage) + '; wait', timeout=1),
+          survives_call, '^bash: timed out after 1s\nexit: 124$', before=mark),
+    Siege('a process in another session after a timeout',
+          bash(lambda stage: background_processes('setsid')(stage) + '; wait', timeout=1),
+          survives_call, '^bash: timed out after 1s\nexit: 124$', before=mark),
 )
 @pytest.mark.heavy
-def test_nothing_outlives_its_time(stages, siege, level):
+def test_no_process_outlives_the_timeout_of_its_command(stages, siege, level):
     hold(stages, level, siege)
 
 
-# Commands of others.
+# Commands of other sessions.
 
 def background(client, stage):
-    """Another session's command that says something secret. Returns its handle."""
+    """Starts a background command that prints the secret; returns its handle."""
     return client.say('Bash', command=f'echo {stage.secret}; sleep 60', run_in_background=True).split()[1]
 
 
-def with_another(ask):
-    """Another client, with a server of its own on the same host."""
+def with_other_session(ask):
+    """Another client with its own server on the same host starts a command; the attack gets the handle."""
     def attack(client, stage):
         other = client.again()
         try:
@@ -164,19 +170,19 @@ def guess(client, handle):
 
 
 @sieges(
-    Siege('guess a handle', with_another(guess), leaked, '^unknown shell_id: 1$'),
+    Siege('guess a handle', with_other_session(guess), leaked, '^unknown shell_id: 1$'),
     Siege('use the handle of another session',
-          with_another(lambda client, handle: client.say('BashOutput', shell_id=handle)), leaked,
+          with_other_session(lambda client, handle: client.say('BashOutput', shell_id=handle)), leaked,
           '^unknown shell_id: [0-9a-f]{32}$'),
     Siege('a handle that is a path', call('BashOutput', shell_id='../home/.ssh/id_ed25519'), leaked,
           '^unknown shell_id: ../home/.ssh/id_ed25519$'),
     Siege('an empty handle', call('BashOutput', shell_id=''), said('Traceback'), '^unknown shell_id: $'),
 )
-def test_a_session_has_its_commands_for_itself(stages, siege, level):
+def test_a_session_cannot_read_commands_of_another_session(stages, siege, level):
     hold(stages, level, siege)
 
 
-# What the server goes by.
+# The policy and the records of the server.
 
 def with_policy(stage):
     stage.plant(stage.work / 'policy.yaml', '{}\n')
@@ -189,14 +195,15 @@ def with_record(stage):
     stage.plant(folder / 'record.jsonl', '{"event": "session_start"}\n')
 
 
-def record_forged(stage):
+def record_was_changed(stage):
     records = [path.read_text() for path in (stage.home / '.local/state').rglob('*.jsonl')]
     return any('forged' in record or not record for record in records)
 
 
+# Not at standard, where a box could not protect a file in a writable directory before it had a guard.
 POLICY = {'harm': seen(changed('{work}/policy.yaml', '{}\n')), 'before': with_policy,
-          'flags': ('-p', '{work}/policy.yaml'), 'levels': SPACES}      # standard cannot hold it in a writable root
-RECORD = {'harm': seen(record_forged), 'before': with_record, 'flags': ('-p', '{home}/policy.yaml')}
+          'flags': ('-p', '{work}/policy.yaml'), 'levels': NAMESPACE_LEVELS}
+RECORD = {'harm': seen(record_was_changed), 'before': with_record, 'flags': ('-p', '{home}/policy.yaml')}
 EACH = 'for record in $(find {home} -name "*.jsonl" 2>/dev/null); do {what}; done 2>/dev/null; echo done'
 
 
@@ -217,5 +224,5 @@ EACH = 'for record in $(find {home} -name "*.jsonl" 2>/dev/null); do {what}; don
           bash(lambda stage: EACH.format(home=stage.home, what='echo forged > new; mv new $record')),
           answer='^done\nexit: 0$', **RECORD),
 )
-def test_what_the_server_goes_by_stays_as_it_is(stages, siege, level):
+def test_a_box_cannot_change_the_policy_or_the_records(stages, siege, level):
     hold(stages, level, siege)

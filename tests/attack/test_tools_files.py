@@ -1,4 +1,4 @@
-"""What stands at the end of a path: files, trees and patterns that do not end, and files that others change."""
+"""Files that block or are endless, endless searches, and files that other processes change or exchange."""
 import contextlib
 import os
 import re
@@ -12,7 +12,7 @@ from siege import Siege, Trial, call, connect_naive, connect_ours, each_level, g
 from stage import changed
 from test_races import exchanging
 
-HUGE = 10 << 30     # bytes; sparse
+HUGE = 10 << 30     # bytes of a sparse file
 TRIES = 1000
 NAIVE_TRIES = 20000
 
@@ -23,13 +23,13 @@ def fifo(name):
 
 def bind_socket(stage):
     here = os.open(stage.work, os.O_RDONLY)
-    with socket.socket(socket.AF_UNIX) as server:       # the name of a socket must be short
+    with socket.socket(socket.AF_UNIX) as server:       # the address of a socket must be short
         server.bind(f'/proc/self/fd/{here}/socket')
     os.close(here)
 
 
 def device(stage):
-    """/dev/zero by another name."""
+    """Makes a device node for /dev/zero."""
     os.mknod(stage.work / 'zero', 0o666 | stat.S_IFCHR, os.makedev(1, 5))
 
 
@@ -42,7 +42,7 @@ def huge(first=b'one\n'):
 
 
 def endless_line(stage):
-    """A line that is longer than what fits into an answer, of characters that grow sixfold on the way."""
+    """Writes a line that is too long for a reply, of characters that JSON escapes with six bytes each."""
     with open(stage.work / 'line', 'wb') as file:
         for _ in range(64):
             file.write(b'\x01' * (1 << 20))
@@ -58,12 +58,12 @@ def traceback(trial):
     Siege('write a fifo', call('Write', file_path='fifo', content='x'), silent,
           '^{work}/fifo is a fifo and cannot be written$', before=fifo('fifo'), patience=1),
     Siege('edit a fifo', call('Edit', file_path='fifo', old_string='a', new_string='b'), silent,
-          '^{work}/fifo is no regular file$', before=fifo('fifo'), patience=1),
+          '^{work}/fifo is not a regular file$', before=fifo('fifo'), patience=1),
     Siege('search past a fifo', call('Grep', pattern='notes', output_mode='files_with_matches'), silent,
           '^{work}/notes.txt\n$', before=fifo('fifo'), patience=1),
     Siege('search a fifo', call('Grep', pattern='x', path='fifo'), silent, '.', before=fifo('fifo'), patience=1),
-    Siege('ignore rules in a fifo', call('Glob', pattern='notes.*'), silent, '^{work}/notes.txt\n$',
-          ('joined', 'ignoring'), fifo('.gitignore'), patience=1),
+    Siege('a .gitignore that is a fifo', call('Glob', pattern='notes.*'), silent, '^{work}/notes.txt\n$',
+          ('joined', 'reads_gitignore'), fifo('.gitignore'), patience=1),
     Siege('read a socket', call('Read', file_path='socket'), traceback,
           '^{work}/socket is a socket and cannot be read$', before=bind_socket),
     Siege('read a device', call('Read', file_path='zero'), traceback, '^{work}/zero is a device and cannot be read$',
@@ -77,12 +77,12 @@ def traceback(trial):
     Siege('read an endless line', call('Read', file_path='line'), grown, '^1\t\x01{1048576}…', before=endless_line,
           patience=60),
 )
-def test_what_cannot_be_read_is_not_waited_for(stages, siege, level):
+def test_special_and_huge_files_do_not_block_or_exhaust_the_server(stages, siege, level):
     hold(stages, level, siege)
 
 
 def links_around(stage):
-    """Two links to where they stand: each level doubles the ways."""
+    """Makes two links to their own directory: each level doubles the number of paths."""
     for name in ('one', 'two'):
         (stage.work / name).symlink_to('.')
 
@@ -108,7 +108,7 @@ def slow_line(stage):
 
 
 def deep(stage):
-    """Deeper than a path can be written."""
+    """Makes directories so deep that their paths are too long."""
     here = os.open(stage.work, os.O_RDONLY)
     stage.closing.callback(subprocess.run, ['rm', '-rf', stage.work / 'd'], check=True)
     for _ in range(1500):
@@ -119,51 +119,52 @@ def deep(stage):
     os.close(here)
 
 
-CATASTROPHES = {'nested': '(a+)+$', 'twice nested': '^(([a-z])+.)+[A-Z]([a-z])+$', 'alternatives': '(a|a)*$',
+CATASTROPHIC_PATTERNS = {'nested': '(a+)+$', 'twice nested': '^(([a-z])+.)+[A-Z]([a-z])+$', 'alternatives': '(a|a)*$',
                 'back reference': r'^(a+)+\1\1\1c$', 'look ahead': '(?=(a+)+$)b'}
 
 
 @sieges(
-    Siege('find by way of a link', call('Glob', pattern='**/name-*'), leaked, '^no file matches$', before=link_out),
-    Siege('search by way of a link', call('Grep', pattern='SECRET[0-9a-f]', path='deep'), leaked, '^nothing matches$',
+    Siege('find through a link', call('Glob', pattern='**/name-*'), leaked, '^no file matches$', before=link_out),
+    Siege('search through a link', call('Grep', pattern='SECRET[0-9a-f]', path='deep'), leaked, '^nothing matches$',
           before=lambda stage: (stage.plant(stage.other / 'key', stage.secret), (stage.work / 'deep/er').rename(
               stage.work / 'away'), (stage.work / 'deep/er').symlink_to(stage.other))),
     Siege('search a link to a file', call('Grep', pattern='SECRET', path='link.txt', output_mode='content'), leaked,
           'path is outside workspace root', ('joined',), file_link_out),
-    Siege('ignore rules by way of a link', call('Glob', pattern='notes.*'), leaked, '^{work}/notes.txt\n$',
-          ('joined', 'ignoring'), rules_link_out),
+    Siege('a .gitignore that is a link out', call('Glob', pattern='notes.*'), leaked, '^{work}/notes.txt\n$',
+          ('joined', 'reads_gitignore'), rules_link_out),
     Siege('find in a loop of links', call('Glob', pattern='**/notes.txt'), silent, '^{work}/notes.txt\n$',
           before=links_around, patience=2),
     Siege('search in a loop of links', call('Grep', pattern='^notes$', output_mode='files_with_matches'), silent,
           '^{work}/notes.txt\n$', before=links_around, patience=2),
     Siege('find in a tree that is too deep', call('Glob', pattern='**/notes.txt'), traceback,
           '^{work}/notes.txt\n\\(1 directories could not be read\\)\n$', before=deep),
-    *(Siege(f'search for a pattern without end: {name}', call('Grep', pattern=pattern, path='slow.txt'), silent,
+    *(Siege(f'search for a pattern that backtracks: {name}', call('Grep', pattern=pattern, path='slow.txt'), silent,
             '^(the pattern takes too long; make it simpler|nothing matches)$',
-            ('joined',), slow_line, patience=1) for name, pattern in CATASTROPHES.items()),
-    Siege('a glob without end', call('Glob', pattern='**/' * 30 + 'nothing'), silent,
-          '^(no file matches|the pattern is wrong)',
+            ('joined',), slow_line, patience=1) for name, pattern in CATASTROPHIC_PATTERNS.items()),
+    Siege('a glob with many **', call('Glob', pattern='**/' * 30 + 'nothing'), silent,
+          '^(no file matches|invalid pattern)',
           before=lambda stage: (stage.work / '/'.join('d' * 12)).mkdir(parents=True), patience=1),
 )
-def test_a_search_stays_inside_and_ends(stages, siege, level):
+def test_a_search_stays_in_the_workspace_and_ends(stages, siege, level):
     hold(stages, level, siege)
 
 
-# Files that change under an agent's hands.
+# Files that another process changes.
 
-def theirs(stage, restore=False):
+def overwrite(stage, restore_time=False):
+    """Another process writes the file, with as many bytes as before."""
     path = stage.work / 'notes.txt'
     before = path.stat()
     path.write_text('THEIR')
-    if restore:
+    if restore_time:
         os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
 
 
-def stale(tool, restore=False, **arguments):
-    """Read; then somebody else writes as many bytes, perhaps with the time set back; then the agent writes."""
+def stale(tool, restore_time=False, **arguments):
+    """The agent reads; another process overwrites the file, and may restore its time; the agent writes."""
     def attack(client, stage):
         client.say('Read', file_path='notes.txt')
-        theirs(stage, restore)
+        overwrite(stage, restore_time)
         return client.say(tool, file_path='notes.txt', **arguments)
     return attack
 
@@ -173,26 +174,27 @@ AGAIN = '^refusing to (edit|overwrite) {work}/notes.txt: it changed since you re
 
 
 @sieges(
-    Siege('overwrite what was never read', call('Write', file_path='notes.txt', content='mine'),
+    Siege('overwrite a file that was not read', call('Write', file_path='notes.txt', content='mine'),
           seen(changed('{work}/notes.txt', 'notes')), '^refusing to overwrite {work}/notes.txt: Read it first$'),
-    Siege('overwrite what changed', stale('Write', content='mine'), LOST, AGAIN),
-    Siege('overwrite what changed in the same second', stale('Write', True, content='mine'), LOST, AGAIN),
-    Siege('edit what changed', stale('Edit', old_string='THEIR', new_string='mine'), LOST, AGAIN),
-    Siege('edit what changed in the same second', stale('Edit', True, old_string='THEIR', new_string='mine'), LOST,
+    Siege('overwrite a changed file', stale('Write', content='mine'), LOST, AGAIN),
+    Siege('overwrite a changed file with its old time', stale('Write', True, content='mine'), LOST, AGAIN),
+    Siege('edit a changed file', stale('Edit', old_string='THEIR', new_string='mine'), LOST, AGAIN),
+    Siege('edit a changed file with its old time', stale('Edit', True, old_string='THEIR', new_string='mine'), LOST,
           AGAIN),
 )
-def test_the_work_of_others_is_not_lost(stages, siege, level):
+def test_changes_of_another_process_are_not_overwritten(stages, siege, level):
     hold(stages, level, siege)
 
 
-# Two at once.
+# Races.
 
 def overwritten(trial):
     return (trial.stage.other / 'file').read_text() != trial.stage.secret
 
 
 class Race:
-    """While somebody exchanges two names, a call is made again and again. done(text): did it get through?"""
+    """Calls a tool again and again while another process exchanges a directory, or a file, and a link that leads out.
+    done: a regular expression for the text of a call that used the file inside."""
 
     def __init__(self, title, tool, done, harm, kind='directory', **arguments):
         self.title, self.tool, self.done, self.harm = title, tool, done, harm
@@ -221,8 +223,8 @@ RACES = [
     Race('Read', 'Read', '^1\tinside$', leaked, file_path='real/file'),
     Race('Read a file', 'Read', '^1\tinside$', leaked, 'file', file_path='real/file'),
     Race('Write', 'Write', '^wrote', overwritten, file_path='real/file', content='inside'),
-    Race('Write a file', 'Write', '^wrote|Read it again|while it was', overwritten, 'file', file_path='real/file',
-         content='inside'),
+    Race('Write a file', 'Write', '^wrote|Read it again|while it was|process changed it', overwritten, 'file',
+         file_path='real/file', content='inside'),
     Race('Write anew', 'Write', '^wrote', lambda trial: any(trial.stage.other.glob('new*')), file_path='real/new{}',
          content='x'),
     Race('Edit', 'Edit', '^replaced|not found', overwritten, file_path='real/file', old_string='E',
@@ -233,33 +235,32 @@ RACES = [
 
 
 def run_race(race, stage, client, tries):
-    """Returns the ends that were seen, or None when harm was done."""
-    names, ends = race.prepare(stage), set()
+    """Returns the set of outcomes, whether the call used the file inside, or None when harm was done."""
+    names, outcomes = race.prepare(stage), set()
     with exchanging(*names):
         for number in range(tries):
-            said = race.attempt(client, number)
-            ends.add(bool(re.search(race.done, said)))
-            if race.harm(Trial(stage, client, said)):
+            text = race.attempt(client, number)
+            outcomes.add(bool(re.search(race.done, text)))
+            if race.harm(Trial(stage, client, text)):
                 return None
-    return ends
+    return outcomes
 
 
-REAL = Siege('', None, None, '', ('real',))
+REAL_HABIT = Siege('', None, None, '', ('real',))
 PROVEN_RACES = set()
 
 
 @each_level
 @pytest.mark.parametrize('race', RACES, ids=lambda race: race.title)
-def test_an_exchange_never_leads_out(stages, race, level):
-    """A directory, or a file, and a link that leads out take turns by renameat2(RENAME_EXCHANGE)."""
+def test_an_exchanged_directory_or_file_never_leads_out(stages, race, level):
     if race not in PROVEN_RACES:
         stage = stages('naive')
-        client = connect_naive(stage, REAL)
+        client = connect_naive(stage, REAL_HABIT)
         with contextlib.closing(client.transport):
-            assert run_race(race, stage, client, NAIVE_TRIES) is None, 'the naive server withstands'
+            assert run_race(race, stage, client, NAIVE_TRIES) is None, 'the naive server was not harmed'
         PROVEN_RACES.add(race)
     stage = stages('ours')
-    client = connect_ours(stage, REAL, level)
+    client = connect_ours(stage, REAL_HABIT, level)
     with contextlib.closing(client.transport):
-        assert run_race(race, stage, client, TRIES) == {True, False}, 'harm, or only one end of the race was seen'
+        assert run_race(race, stage, client, TRIES) == {True, False}, 'harm, or the race was not both won and lost'
     assert not list((stage.work).rglob('.*file*')), 'a temporary file was left'

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Times a Read over MCP, by the SDK's client, against the filesystem server that people use and against a stub.
+"""Times a Read over MCP, by the SDK's client, against the common filesystem server and against a stub.
 
     mcp.py RINGWALL STUB [--rounds N] [--write FOLDER]
 
@@ -14,8 +14,8 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.realpath(__file__))
-BARS = {'call': 0.35, 'start': 0.05, 'megabytes': 0.15}
-STUB_BAR = 2.0
+TARGETS = {'call': 0.35, 'start': 0.05, 'megabytes': 0.15}
+STUB_TARGET = 2.0
 
 
 def measure(arguments):
@@ -23,26 +23,30 @@ def measure(arguments):
         for name in ('package.json', 'package-lock.json', '.npmrc', 'bench.mjs'):
             shutil.copy(f'{HERE}/../mcp/{name}', folder)
         subprocess.run(['npm', 'ci', '--no-progress'], cwd=folder, check=True, stdout=subprocess.DEVNULL)
-        result = subprocess.run(['node', f'{folder}/bench.mjs', arguments.ringwall, arguments.stub, str(arguments.rounds)],
+        result = subprocess.run(['node', f'{folder}/bench.mjs', arguments.ringwall, arguments.stub,
+                                 str(arguments.rounds)],
                                 stdout=subprocess.PIPE, check=True, env={**os.environ, 'HOME': folder})
     return json.loads(result.stdout)
 
 
 def report(found):
     base, stub = found['server-filesystem'], found['a stub']
-    lines = ['| a Read of a small file, by the SDK over stdio | ms a call | × server-filesystem | × stub | ms to start | × | MB | × |',
+    lines = ['| a Read of a small file, by the SDK over stdio | ms per call | × server-filesystem | × stub '
+             '| ms to start | × | MB | × |',
              '|---|---|---|---|---|---|---|---|']
-    for name, told in found.items():
-        lines.append(f'| {name} | {told["call"]:.3f} | {told["call"] / base["call"]:.2f} | {told["call"] / stub["call"]:.2f} | '
-                     f'{told["start"]:.1f} | {told["start"] / base["start"]:.3f} | {told["megabytes"]:.1f} | '
-                     f'{told["megabytes"] / base["megabytes"]:.3f} |')
+    for name, result in found.items():
+        lines.append(f'| {name} | {result["call"]:.3f} | {result["call"] / base["call"]:.2f} | '
+                     f'{result["call"] / stub["call"]:.2f} | '
+                     f'{result["start"]:.1f} | {result["start"] / base["start"]:.3f} | {result["megabytes"]:.1f} | '
+                     f'{result["megabytes"] / base["megabytes"]:.3f} |')
     ours = found['ringwall mcp']
     lines.append('')
-    for what, bar in BARS.items():
+    for what, target in TARGETS.items():
         ratio = ours[what] / base[what]
-        lines.append(f'- {what}: {ratio:.3f} × server-filesystem (≤ {bar}: {"held" if ratio <= bar else "MISSED"})')
+        lines.append(f'- {what}: {ratio:.3f} × server-filesystem '
+                     f'(≤ {target}: {"met" if ratio <= target else "MISSED"})')
     ratio = ours['call'] / stub['call']
-    lines.append(f'- call: {ratio:.2f} × a stub (≤ {STUB_BAR:.0f}: {"held" if ratio <= STUB_BAR else "MISSED"})')
+    lines.append(f'- call: {ratio:.2f} × a stub (≤ {STUB_TARGET:.0f}: {"met" if ratio <= STUB_TARGET else "MISSED"})')
     return '\n'.join(lines) + '\n'
 
 
@@ -59,7 +63,8 @@ def main():
     print(text)
     if arguments.write:
         with open(f'{arguments.write}/mcp.md', 'w', encoding='utf-8') as file:
-            file.write(f'# Tools over MCP\n\nMeasured by `tests/bench/mcp.py` on two cores, in turns in one run.\n\n{text}')
+            file.write(f'# Tools over MCP\n\nMeasured by `tests/bench/mcp.py` on two cores, taking turns in one '
+                       f'run.\n\n{text}')
 
 
 main()

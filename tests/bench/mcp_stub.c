@@ -1,6 +1,6 @@
 /*
- * The least that a server can do: one fixed answer for each line, with the line's id. What a client itself costs is what a
- * call of this costs.
+ * The smallest possible MCP server: a fixed answer to each line that has an id. The time of a call to it is the cost of
+ * the client alone.
  */
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +8,8 @@
 static const char *answer_to(const char *line)
 {
         if (strstr(line, "\"initialize\""))
-                return "{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"tools\":{}},\"serverInfo\":{\"name\":\"stub\",\"version\":\"1\"}}";
+                return "{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"tools\":{}},\"serverInfo\":{\"name\":"
+                       "\"stub\",\"version\":\"1\"}}";
         if (strstr(line, "\"tools/list\""))
                 return "{\"tools\":[{\"name\":\"Read\",\"inputSchema\":{\"type\":\"object\"}}]}";
         return "{\"content\":[{\"type\":\"text\",\"text\":\"1\\thello\\n\"}],\"isError\":false}";
@@ -22,7 +23,8 @@ int main(void)
                 if (!id)
                         continue;
                 id += strlen("\"id\":");
-                (void)printf("{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"result\":%s}\n", (int)strcspn(id, ",}"), id, answer_to(line));
+                (void)printf("{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"result\":%s}\n", (int)strcspn(id, ",}"), id,
+                             answer_to(line));
                 (void)fflush(stdout);
         }
         return 0;

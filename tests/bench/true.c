@@ -1,6 +1,6 @@
 /*
- * Does nothing, without a C library: what is timed is the box. A library's own start, in which glibc asks the processor
- * some sixty questions that a virtual machine answers slowly, takes longer here than all that this program is for.
+ * Does nothing, without a C library, so that only the start of the box is timed. At its start glibc executes cpuid some
+ * sixty times, each of which traps in a virtual machine; that takes longer than the rest of this program.
  */
 #include <sys/syscall.h>
 
@@ -15,7 +15,7 @@ void _start(void)
         register long status __asm__("x0") = 0;
         __asm__ volatile("svc 0" : : "r"(number), "r"(status));
 #else
-#error "no such machine here"
+#error "not implemented for this architecture"
 #endif
         __builtin_unreachable();
 }

@@ -1,4 +1,4 @@
-"""A certificate authority that exists for one run of the tests. openssl(1) does the work."""
+"""A certificate authority for one run of the tests, made with openssl(1)."""
 import ssl
 import subprocess
 
@@ -12,10 +12,10 @@ CN = ringwall test
 
 
 class Authority:
-    """`file` is its own certificate, for clients to trust."""
+    """A CA. `ca_file` is its certificate, for clients to trust."""
 
     def __init__(self, folder):
-        self.folder, self.file = folder, folder / 'ca.pem'
+        self.folder, self.ca_file = folder, folder / 'ca.pem'
         (folder / 'openssl.cnf').write_text(CONFIG)
         for name in ('ca', 'site'):
             self._openssl('genpkey', '-algorithm', 'EC', '-pkeyopt', 'ec_paramgen_curve:P-256', '-out', f'{name}.key')
@@ -25,21 +25,21 @@ class Authority:
     def _openssl(self, *arguments):
         subprocess.run(['openssl', *arguments], cwd=self.folder, capture_output=True, check=True)
 
-    def _certify(self, file, key, subject, *extensions, by=()):
-        added = [word for extension in extensions for word in ('-addext', extension)]
+    def _certify(self, file, key, subject, *extensions, signer=()):
+        extension_options = [word for extension in extensions for word in ('-addext', extension)]
         self._openssl('req', '-x509', '-new', '-config', 'openssl.cnf', '-key', key, '-out', file, '-days', '2',
-                      '-subj', f'/CN={subject}', *added, *by)
+                      '-subj', f'/CN={subject}', *extension_options, *signer)
 
-    def context(self, name, protocols):
-        """The server's side of TLS with a certificate for this name, and for no other."""
+    def server_context(self, name, protocols):
+        """A TLS context for a server, with a certificate for this name only, which offers these ALPN protocols."""
         file = f'{name}.pem'
         self._certify(file, 'site.key', name[:64], f'subjectAltName=DNS:{name}', 'basicConstraints=critical,CA:FALSE',
-                      'extendedKeyUsage=serverAuth', by=('-CA', 'ca.pem', '-CAkey', 'ca.key'))
+                      'extendedKeyUsage=serverAuth', signer=('-CA', 'ca.pem', '-CAkey', 'ca.key'))
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(self.folder / file, self.folder / 'site.key')
         context.set_alpn_protocols(list(protocols))
         return context
 
-    def trust(self):
-        """The client's side: it trusts this authority only."""
-        return ssl.create_default_context(cafile=self.file)
+    def client_context(self):
+        """A TLS context for a client that trusts only this authority."""
+        return ssl.create_default_context(cafile=self.ca_file)

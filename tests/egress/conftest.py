@@ -1,6 +1,6 @@
-"""What the tests of egress share: the fixtures of the integration tests, a small internet, and boxes on its host.
+"""The fixtures of the egress tests: some of the integration tests' fixtures, the test internet, and boxes on its host.
 
-pytest itself moves to the host of that internet with the first test that asks for it, and stays there; README.md.
+The first test that uses the internet moves pytest itself into the host's namespaces for good; see README.md.
 """
 import dataclasses
 import importlib.util
@@ -37,21 +37,21 @@ def pytest_collection_modifyitems(config, items):
             item.add_marker('attack')
 
 
-# By each of these some client is told which authority to trust.
-TRUST = ('CURL_CA_BUNDLE', 'GIT_SSL_CAINFO', 'NODE_EXTRA_CA_CERTS', 'NPM_CONFIG_CAFILE', 'PIP_CERT',
-         'REQUESTS_CA_BUNDLE', 'SSL_CERT_FILE')
+# The variables by which clients are told which CA to trust.
+CA_VARIABLES = ('CURL_CA_BUNDLE', 'GIT_SSL_CAINFO', 'NODE_EXTRA_CA_CERTS', 'NPM_CONFIG_CAFILE', 'PIP_CERT',
+                'REQUESTS_CA_BUNDLE', 'SSL_CERT_FILE')
 
 
 @dataclasses.dataclass
 class Result:
-    """How a command ended, what it said, and how long it took."""
+    """The exit status of a command, its output, and how long it ran."""
     returncode: int
     stdout: str
     stderr: str
     seconds: float
 
     @property
-    def said(self):
+    def output(self):
         return self.stdout + self.stderr
 
 
@@ -62,26 +62,26 @@ def ask_doctor(build):
 
 @pytest.fixture(scope='session')
 def doctor_before(build):
-    """What the doctor said before pytest moved."""
+    """The doctor's report from before pytest moved into the namespaces."""
     return ask_doctor(build)
 
 
 @pytest.fixture(scope='session')
 def everywhere(doctor_before, tmp_path_factory):
-    """The internet, made once."""
+    """The internet, which is made once for all tests."""
     return Internet(tmp_path_factory.mktemp('internet'))
 
 
 @pytest.fixture
 def internet(everywhere):
-    """The internet for one test: nothing was seen yet, and the zone is as it was made."""
+    """The internet for one test: no visits or queries yet, and the original zone."""
     with everywhere.for_one_test():
         yield everywhere
 
 
 @pytest.fixture(scope='session')
 def programs(tmp_path_factory):
-    """A folder with our own clients, those of them compiled that this machine can compile."""
+    """A folder with the clients of programs/, compiled where this machine has the compiler."""
     folder = tmp_path_factory.mktemp('programs')
     shutil.copytree(HERE / 'programs', folder, dirs_exist_ok=True)
     env = {'PATH': os.environ['PATH'], 'HOME': str(folder), 'GO111MODULE': 'off', 'CGO_ENABLED': '0'}
@@ -94,30 +94,30 @@ def programs(tmp_path_factory):
 @pytest.fixture
 def outside(internet, home, workspace):
     """Runs a command on the host, without a box: outside('curl', 'http://…', env={…}) -> Result."""
-    def start(*command, env=None, input='', timeout=30):
+    def run(*command, env=None, input='', timeout=30):
         variables = {'HOME': str(home), 'PATH': '/usr/local/bin:/usr/bin:/bin', 'LANG': 'C.UTF-8', 'TERM': 'dumb',
-                     **{name: str(internet.authority.file) for name in TRUST}, **(env or {})}
-        begin = time.monotonic()
+                     **{name: str(internet.authority.ca_file) for name in CA_VARIABLES}, **(env or {})}
+        start_time = time.monotonic()
         result = subprocess.run(command, cwd=workspace, env=variables, input=input, timeout=timeout, check=False,
                                 capture_output=True, encoding='utf-8', errors='surrogateescape')
-        return Result(result.returncode, result.stdout, result.stderr, time.monotonic() - begin)
-    return start
+        return Result(result.returncode, result.stdout, result.stderr, time.monotonic() - start_time)
+    return run
 
 
 @pytest.fixture
 def boxed(outside, internet, programs, build):
     """Runs a command in a box on the host: boxed('curl', 'http://…', domains=['www.good.example'], level='maximum').
 
-    It can read the test authority's certificate, which TLS clients are told to trust, the key for SSH, and the folder
-    `programs`. env adds variables inside, outer to ringwall's own environment; flags are further ones of `ringwall run`;
+    The box can read the CA certificate, which TLS clients are told to trust, the SSH key, and the folder `programs`.
+    env adds variables in the box, outer_env adds variables for ringwall itself; flags are more flags of `ringwall run`;
     input and timeout as for outside().
     """
-    def start(*command, domains=(), level='strict', env=None, outer=None, flags=(), **options):
-        variables = {**{name: internet.authority.file for name in TRUST}, **(env or {})}
-        readable = (internet.authority.file, internet.ssh.client_key, internet.ssh.known_hosts, programs)
+    def run(*command, domains=(), level='strict', env=None, outer_env=None, flags=(), **options):
+        variables = {**{name: internet.authority.ca_file for name in CA_VARIABLES}, **(env or {})}
+        readable = (internet.authority.ca_file, internet.ssh.client_key, internet.ssh.known_hosts, programs)
         words = [f'--level={level}']
         words += [f'--allow-domain={domain}' for domain in domains]
         words += [f'--ro={path}' for path in readable]
         words += [f'--env={name}={value}' for name, value in variables.items()]
-        return outside(build / 'ringwall', 'run', *words, *flags, '--', *command, env=outer, **options)
-    return start
+        return outside(build / 'ringwall', 'run', *words, *flags, '--', *command, env=outer_env, **options)
+    return run

@@ -1,4 +1,4 @@
-"""A small internet in namespaces of our own; README.md tells how it is put together, and how tests use it."""
+"""A small test internet in network namespaces. README.md explains its parts and how tests use it."""
 import contextlib
 import os
 import socket
@@ -9,21 +9,21 @@ import servers
 from authority import Authority
 from names import NameServer, Reply, SERVFAIL
 from offers import git_over_http, make_repository, npm_registry, pip_index
-from spaces import Space, cover, enter
-from ssh import SshServer, account
+from spaces import NetworkNamespace, enter_namespaces, mount_file_over
+from ssh import SshServer, passwd_line
 
-# The machine that ringwall runs on, and the other end of its cable.
+# The host, which is the machine that ringwall runs on, and the other end of its veth pair.
 HOST = ('93.184.215.2', '2606:2800:215::2')
 GATEWAY = ('93.184.215.1', '2606:2800:215::1')
-RESOLVER = ('93.184.214.53', '2606:2800:214::53')       # that the machine uses
-PUBLIC_RESOLVER = ('8.8.8.8', '2001:4860:4860::8888')   # that a program might ask by itself
+RESOLVER = ('93.184.214.53', '2606:2800:214::53')       # the name server of the host
+PUBLIC_RESOLVER = ('8.8.8.8', '2001:4860:4860::8888')   # a name server that a program may choose itself
 METADATA = '169.254.169.254'
-HOLE = ('93.184.213.1', '2606:2800:213::1')             # where packets vanish without a word
-ARRIVAL = 0.05      # seconds that a packet, and the thread that waits for it, have to arrive
+BLACK_HOLE = ('93.184.213.1', '2606:2800:213::1')       # packets to these addresses are dropped silently
+SETTLE_SECONDS = 0.05   # until a packet has arrived and a server's thread has recorded it
 
-GOOD, OTHER = 'www.good.example', 'www.other.example'   # two sites that offer the same
+GOOD, OTHER = 'www.good.example', 'www.other.example'   # two sites that serve the same
 
-# Names in the hand of somebody who wants to be led to where nothing may go: <key>.lies.example.
+# Names of an attacker that resolve to addresses which egress must refuse: <key>.lies.example.
 LIES = {
     'loopback': '127.0.0.1',
     'loopback-odd': '127.9.9.9',
@@ -49,19 +49,19 @@ LIES = {
     'multicast6': 'ff02::1',
     'broadcast': '255.255.255.255',
     'reserved': '240.0.0.1',
-    'benchmark': '198.18.0.1',      # where egress has addresses of its own making
+    'benchmark': '198.18.0.1',      # egress takes the addresses that stand for names from this range
     'host': HOST[0],
     'host6': HOST[1],
 }
 
-# Ports that have a trap on every address that is nobody's.
-TRAPS_PLAIN, TRAPS_SECURE, TRAPS_ECHO = (80, 8080), (443,), (7, 22, 53, 853, 3000)
-# Services of the host's own, on all of its addresses.
+# The ports of the trap, which listens on every address that no other server has.
+TRAP_HTTP_PORTS, TRAP_HTTPS_PORTS, TRAP_ECHO_PORTS = (80, 8080), (443,), (7, 22, 53, 853, 3000)
+# The ports of the services on the host, on all of its addresses.
 HOST_PORTS = (80, 8080)
 
 
-def over_within(seconds, result, again):
-    """Did it take less? A busy machine makes anything slow now and then; what waits for something is slow every time."""
+def took_less_than(seconds, result, again):
+    """A busy machine makes anything slow now and then; a program that waits for something is slow every time."""
     for _ in range(5):
         if result.seconds < seconds:
             return True
@@ -70,34 +70,35 @@ def over_within(seconds, result, again):
 
 
 class Internet:
-    """Made once: the process that makes it is on the host of this internet from then on.
+    """The test internet. It can be made only once: it moves the calling process into the host's namespaces for good.
 
     names: the name server (names.NameServer), with `zone` and `queries`. visits: what reached a server, in order.
     """
 
     def __init__(self, folder):
         self.folder, self.names, self.visits, self.web = folder, NameServer(), [], {}
-        self._count, self._listeners = 0, []
-        enter()
-        self.host, self.world = Space(), Space(new=True)
+        self._allocated, self._listeners = 0, []
+        enter_namespaces()
+        self.host, self.world = NetworkNamespace(), NetworkNamespace(new=True)
         self._connect()
-        self._cover_files()
-        self.authority = Authority(self._folder('authority'))
-        self.ssh = SshServer(self._folder('git'))
+        self._mount_files()
+        self.authority = Authority(self._make_folder('authority'))
+        self.ssh = SshServer(self._make_folder('git'))
         make_repository(self.ssh.folder)
         self.offers = {'/thing.git/': git_over_http(self.ssh.folder), '/npm/': npm_registry('/npm/'),
                        '/simple/': pip_index('/simple/')}
         self._serve_names()
         self._serve_sites()
-        self._serve_places()
+        self._serve_other_servers()
+        self._serve_traps()
         self._serve_host()
 
-    def _folder(self, name):
+    def _make_folder(self, name):
         path = self.folder / name
         path.mkdir()
         return path
 
-    # The cable, and the files that say how to use it.
+    # The veth pair, and the configuration files of the host.
 
     def _connect(self):
         self.host.configure('link set lo up')
@@ -109,9 +110,9 @@ class Internet:
             address add {GATEWAY[1]}/64 dev host nodad
             route add local 0.0.0.0/0 dev lo table main
             -6 route add local ::/0 dev lo table main
-            route add blackhole {HOLE[0]}
-            -6 route add blackhole {HOLE[1]}
-        ''')    # every address that is not the host's is the world's
+            route add blackhole {BLACK_HOLE[0]}
+            -6 route add blackhole {BLACK_HOLE[1]}
+        ''')    # the local routes make every address that the host does not have an address of the world
         self.host.configure(f'''
             link set eth0 up
             address add {HOST[0]}/24 dev eth0
@@ -120,57 +121,59 @@ class Internet:
             -6 route add default via {GATEWAY[1]}
         ''')
 
-    def _cover_files(self):
+    def _mount_files(self):
         with open('/etc/passwd', encoding='utf-8') as file:
             accounts = file.read()
         files = {'resolv.conf': f'nameserver {RESOLVER[0]}\noptions timeout:2 attempts:1\n',
                  'hosts': '127.0.0.1 localhost\n::1 localhost\n',
-                 'passwd': accounts + account(self.folder / 'git')}
+                 'passwd': accounts + passwd_line(self.folder / 'git')}
         for name, text in files.items():
             path = self.folder / name
             path.write_text(text)
             path.chmod(0o644)
-            cover(f'/etc/{name}', path)
+            mount_file_over(f'/etc/{name}', path)
 
-    # What is served.
+    # Servers.
 
-    def listen(self, address, port, handler, server='', space=None):
-        """Serves TCP there: handler(connection, visit), see servers.py. Returns the listener, which has close()."""
-        listening = (space or self.world).socket(address, port)
+    def listen(self, address, port, handler, server='', namespace=None):
+        """Serves TCP with handler(connection, visit), see servers.py. Returns the listener, which has close()."""
+        listening = (namespace or self.world).socket(address, port)
         listener = servers.Listener(listening, server or f'{address}:{port}', handler, self.visits)
         self._listeners.append(listener)
         return listener
 
     def listen_datagrams(self, address, port, serve, *arguments):
-        """Serves UDP there: serve(socket, ...) in a thread."""
+        """Serves UDP: calls serve(socket, ...) in a thread."""
         listening = self.world.socket(address, port, socket.SOCK_DGRAM)
         threading.Thread(target=serve, args=(listening, *arguments), daemon=True).start()
 
-    def allot(self):
-        """Two addresses, one of each family, that nobody has yet."""
-        self._count += 1
-        block, number = divmod(self._count, 256)
-        return f'93.184.{216 + block}.{number}', f'2606:2800:220::{self._count:x}'
+    def allocate_addresses(self):
+        """An IPv4 address and an IPv6 address that no server has yet."""
+        self._allocated += 1
+        block, number = divmod(self._allocated, 256)
+        return f'93.184.{216 + block}.{number}', f'2606:2800:220::{self._allocated:x}'
 
-    def make_site(self, name, protocols=('h2', 'http/1.1'), families=(4, 6), beside=None):
-        """A web site on ports 80 and 443, and its names in the zone; beside another site, at that one's addresses."""
-        addresses = beside.addresses if beside else tuple(
-            address for family, address in zip((4, 6), self.allot()) if family in families)
-        site = servers.Site(name, addresses, self.offers, self.authority.context(name, protocols))
+    def make_site(self, name, protocols=('h2', 'http/1.1'), families=(4, 6), shares_server_of=None):
+        """Makes a web site on ports 80 and 443, and adds its name to the zone. If shares_server_of is another site,
+        both have the same addresses and server."""
+        addresses = shares_server_of.addresses if shares_server_of else tuple(
+            address for family, address in zip((4, 6), self.allocate_addresses()) if family in families)
+        site = servers.Site(name, addresses, self.offers, self.authority.server_context(name, protocols))
         self.names.zone[name] = Reply(*addresses)
-        if beside:
-            self.web[beside.name].sites += (site,)
-            self.web[name] = self.web[beside.name]
+        if shares_server_of:
+            self.web[shares_server_of.name].sites += (site,)
+            self.web[name] = self.web[shares_server_of.name]
             return site
         web = self.web[name] = servers.WebServer(site)
         for address in addresses:
-            self.listen(address, 80, web.plain, name)
-            self.listen(address, 443, web.secure, name)
+            self.listen(address, 80, web.serve_http, name)
+            self.listen(address, 443, web.serve_https, name)
         return site
 
-    def make_place(self, name, *handlers):
-        """A host with other services than the web's: (port, handler)…"""
-        addresses = self.allot()
+    def make_server(self, name, *handlers):
+        """Makes a server that is not a web site, and adds its name to the zone. Each of `handlers` is (port, handler).
+        Returns its addresses."""
+        addresses = self.allocate_addresses()
         self.names.zone[name] = Reply(*addresses)
         for address in addresses:
             for port, handler in handlers:
@@ -187,11 +190,11 @@ class Internet:
             site = self.make_site(name)
             for address in site.addresses:
                 self.listen(address, 22, self.ssh.serve, name)
-        self.ssh.know(GOOD, OTHER)
+        self.ssh.write_known_hosts(GOOD, OTHER)
         self.make_site('four.good.example', families=(4,))
         self.make_site('six.good.example', families=(6,))
         self.make_site('old.good.example', protocols=('http/1.1',))
-        self.make_site('hidden.other.example', beside=self.make_site('front.good.example'))
+        self.make_site('hidden.other.example', shares_server_of=self.make_site('front.good.example'))
         zone = self.names.zone
         zone['alias.good.example'] = Reply(alias=GOOD)
         zone['failing.good.example'] = Reply(rcode=SERVFAIL)
@@ -205,34 +208,36 @@ class Internet:
         zone['rebind.lies.example'] = [Reply(addresses[0]), Reply('10.0.0.1')]
         zone['alias.lies.example'] = Reply(alias='private10.lies.example')
 
-    def _serve_places(self):
-        addresses = self.make_place('echo.good.example', (7, servers.echo), (80, servers.echo), (443, servers.echo))
+    def _serve_other_servers(self):
+        addresses = self.make_server('echo.good.example', (7, servers.echo), (80, servers.echo), (443, servers.echo))
         for address in addresses:
             self.listen_datagrams(address, 443, servers.echo_datagrams, 'echo.good.example', self.visits)
-        self.make_place('half.good.example', (7001, servers.speak_first), (7002, servers.answer_after_end))
-        self.make_place('slow.good.example', (80, servers.slow), (7003, servers.slow))
-        self.make_place('reset.good.example', (80, servers.reset), (7004, servers.reset))
+        self.make_server('half.good.example', (7001, servers.greet_and_half_close), (7002, servers.answer_after_eof))
+        self.make_server('slow.good.example', (80, servers.answer_slowly), (7003, servers.answer_slowly))
+        self.make_server('reset.good.example', (80, servers.reset_midway), (7004, servers.reset_midway))
 
-        # Whoever gets to where nothing may go is served, and seen.
-        metadata = self._trap('metadata')
-        self.listen(METADATA, 80, metadata.plain, 'metadata')
-        trap = self._trap('trap')
+    def _serve_traps(self):
+        """A client that connects to an address that a box must not reach is served, and recorded."""
+        metadata = self._make_trap('metadata')
+        self.listen(METADATA, 80, metadata.serve_http, 'metadata')
+        trap = self._make_trap('trap')
         for address in ('0.0.0.0', '::'):
-            for port in TRAPS_PLAIN:
-                self.listen(address, port, trap.plain, 'trap')
-            for port in TRAPS_SECURE:
-                self.listen(address, port, trap.secure, 'trap')
-            for port in TRAPS_ECHO:
+            for port in TRAP_HTTP_PORTS:
+                self.listen(address, port, trap.serve_http, 'trap')
+            for port in TRAP_HTTPS_PORTS:
+                self.listen(address, port, trap.serve_https, 'trap')
+            for port in TRAP_ECHO_PORTS:
                 self.listen(address, port, servers.echo, 'trap')
 
     def _serve_host(self):
-        service = self._trap('host')
+        service = self._make_trap('host')
         for address in ('0.0.0.0', '::'):
             for port in HOST_PORTS:
-                self.listen(address, port, service.plain, 'host', self.host)
+                self.listen(address, port, service.serve_http, 'host', self.host)
 
-    def _trap(self, name):
-        return servers.WebServer(servers.Site(name, (), {}, self.authority.context(f'{name}.example', ('http/1.1',))))
+    def _make_trap(self, name):
+        context = self.authority.server_context(f'{name}.example', ('http/1.1',))
+        return servers.WebServer(servers.Site(name, (), {}, context))
 
     # For tests.
 
@@ -241,20 +246,22 @@ class Internet:
         return [visit for visit in list(self.visits) if visit.server == server]
 
     def settle(self):
-        """Lets what is on its way arrive. To be called before a test looks for what must not be there."""
-        time.sleep(ARRIVAL)
+        """Waits until packets that are on their way have arrived. Call it before asserting that something did not
+        arrive, or checking how a connection ended."""
+        time.sleep(SETTLE_SECONDS)
 
-    def trespasses(self):
-        """The visits to where nothing in a box may ever come."""
+    def forbidden_visits(self):
+        """The visits to servers that a box must never reach: the trap, the metadata service, and the services of the
+        host. Calls settle() first."""
         self.settle()
         return [visit for server in ('trap', 'metadata', 'host') for visit in self.visits_to(server)]
 
     @contextlib.contextmanager
     def for_one_test(self):
-        """Begins with nothing seen, and ends with what there was before: names, sites, listeners."""
+        """Forgets all visits and queries at the start. At the end restores the zone, the sites and the listeners."""
         zone, listeners = dict(self.names.zone), len(self._listeners)
         sites = {web: web.sites for web in self.web.values()}
-        self.names.forget()
+        self.names.reset()
         self.visits.clear()
         yield self
         for listener in self._listeners[listeners:]:

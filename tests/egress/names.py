@@ -1,12 +1,12 @@
-"""A name server that lies as it is told to, and remembers what it was asked.
+"""A name server for tests: it gives any reply that a test wants, and records every query.
 
-A zone maps names to replies, or to several that follow each other. Tests change it while it is served:
+A zone maps a name to a reply, or to a list of replies for successive queries. Tests change it while it is served:
 
     zone['www.good.example'] = Reply('93.184.216.1', '2606:2800:220::1')
-    zone['rebind.example'] = [Reply('93.184.216.1'), Reply('10.0.0.1')]     # the last one stays
+    zone['rebind.example'] = [Reply('93.184.216.1'), Reply('10.0.0.1')]     # the last reply is repeated
 
-A name that is not there is NXDOMAIN. The turns of several replies are counted by name and type, so a client that asks
-for A and AAAA at once sees the same turn in both.
+The reply for any other name is NXDOMAIN. The position in a list is counted for each name and type, so a client that
+asks for A and AAAA at the same time gets both from the same reply.
 """
 import dataclasses
 import ipaddress
@@ -18,12 +18,12 @@ NOERROR, SERVFAIL, NXDOMAIN, REFUSED = 0, 2, 3, 5
 TYPES = {1: 'A', 5: 'CNAME', 16: 'TXT', 28: 'AAAA', 33: 'SRV', 65: 'HTTPS'}
 A, CNAME, AAAA = 1, 5, 28
 RESPONSE, AUTHORITATIVE, TRUNCATED, RECURSION = 0x8000, 0x0400, 0x0200, 0x0080
-MOST_ALIASES = 8
+MAX_ALIASES = 8
 
 
 @dataclasses.dataclass(frozen=True)
 class Query:
-    """A question that came: its name in lower case, its type, and over "udp" or "tcp"."""
+    """A query that the server received: its name in lower case, its type, and the transport, "udp" or "tcp"."""
     name: str
     type: str
     transport: str
@@ -32,11 +32,11 @@ class Query:
 
 
 class Reply:
-    """The answer for a name. Of the addresses a question gets those of its family.
+    """The reply for a name. An A query gets the IPv4 addresses, an AAAA query the IPv6 addresses.
 
-    alias: the name is another's. rcode: an error. delay: seconds before it is sent. silent: nothing is sent.
-    truncated: over UDP only the word that TCP is to be tried. raw: these bytes behind the ID, whatever they are.
-    others: for further types, by number, the bytes of their data.
+    alias: the name is a CNAME of this one. rcode: the response code. delay: seconds before the reply is sent.
+    silent: no reply is sent. truncated: over UDP the reply only has the TC flag, so the client retries over TCP.
+    raw: the reply is the query's ID and these bytes. others: the data of records of other types, by type number.
     """
 
     def __init__(self, *addresses, alias='', rcode=NOERROR, delay=0, silent=False, truncated=False, raw=None, ttl=60,
@@ -46,7 +46,7 @@ class Reply:
         self.raw, self.ttl, self.others = raw, ttl, others or {}
 
     def data(self, kind):
-        """The data of the records of this type."""
+        """The data of each record of this type."""
         version = {A: 4, AAAA: 6}.get(kind)
         if version:
             return [address.packed for address in self.addresses if address.version == version]
@@ -59,29 +59,30 @@ def encode_name(name):
 
 
 def parse_question(packet):
-    """The name as it was spelled, the type, and the bytes of the question."""
-    labels, place = [], 12
-    while packet[place]:
-        labels.append(packet[place + 1:place + 1 + packet[place]].decode('latin-1'))
-        place += 1 + packet[place]
-    kind, = struct.unpack_from('!H', packet, place + 1)
-    return '.'.join(labels), kind, packet[12:place + 5]
+    """The name in its original spelling, the type, and the bytes of the question."""
+    labels, offset = [], 12
+    while packet[offset]:
+        labels.append(packet[offset + 1:offset + 1 + packet[offset]].decode('latin-1'))
+        offset += 1 + packet[offset]
+    kind, = struct.unpack_from('!H', packet, offset + 1)
+    return '.'.join(labels), kind, packet[12:offset + 5]
 
 
 class NameServer:
-    """Serves one zone on any number of sockets, each from a thread of its own."""
+    """Serves one zone on any number of sockets, each in a thread of its own."""
 
     def __init__(self):
-        self.zone, self.queries, self._turns, self._lock = {}, [], {}, threading.Lock()
+        self.zone, self.queries, self._reply_counts, self._lock = {}, [], {}, threading.Lock()
 
-    def asked(self, name):
-        """The queries for this name or one below it."""
+    def queries_for(self, name):
+        """The recorded queries for this name and for names below it."""
         return [query for query in list(self.queries) if query.name == name or query.name.endswith(f'.{name}')]
 
-    def forget(self):
+    def reset(self):
+        """Forgets the queries, and starts each list of replies from the beginning."""
         with self._lock:
             self.queries.clear()
-            self._turns.clear()
+            self._reply_counts.clear()
 
     def serve_udp(self, listener):
         while True:
@@ -94,7 +95,7 @@ class NameServer:
             listener.sendto(answer, peer)
 
     def serve_tcp(self, connection, visit):
-        """One connection: each message has its length in front."""
+        """Serves one connection, where a length of two bytes precedes each message."""
         with connection.makefile('rb') as stream:
             while len(head := stream.read(2)) == 2:
                 packet = stream.read(int.from_bytes(head, 'big'))
@@ -111,7 +112,7 @@ class NameServer:
         name = spelled.lower()
         with self._lock:
             self.queries.append(Query(name, TYPES.get(kind, str(kind)), transport, peer, server))
-        reply = self._reply(name, kind)
+        reply = self._next_reply(name, kind)
         time.sleep(reply.delay)
         if reply.silent:
             return None
@@ -121,32 +122,32 @@ class NameServer:
             return self._message(packet, question, TRUNCATED, [])
         return self._message(packet, question, *self._records(name, kind, reply))
 
-    def _reply(self, name, kind):
+    def _next_reply(self, name, kind):
         replies = self.zone.get(name, Reply(rcode=NXDOMAIN))
         if isinstance(replies, Reply):
             return replies
         with self._lock:
-            turn = self._turns.get((name, kind), 0)
-            self._turns[name, kind] = turn + 1
-        return replies[min(turn, len(replies) - 1)]
+            count = self._reply_counts.get((name, kind), 0)
+            self._reply_counts[name, kind] = count + 1
+        return replies[min(count, len(replies) - 1)]
 
     def _records(self, name, kind, reply):
-        """The response code, and the records: aliases are followed as a resolver does it."""
+        """The response code and the records. Follows aliases, as a recursive resolver does."""
         records = []
-        for _ in range(MOST_ALIASES):
+        for _ in range(MAX_ALIASES):
             if not reply.alias:
                 break
             records.append((name, CNAME, reply.ttl, encode_name(reply.alias)))
             name = reply.alias
-            reply = self._reply(name, kind)
+            reply = self._next_reply(name, kind)
         records += [(name, kind, reply.ttl, data) for data in reply.data(kind)]
         return reply.rcode, records
 
     @staticmethod
     def _message(packet, question, flags, records):
-        asked, = struct.unpack_from('!H', packet, 2)
-        flags |= RESPONSE | AUTHORITATIVE | RECURSION | asked & 0x0100
-        head = packet[:2] + struct.pack('!HHHHH', flags, 1, len(records), 0, 0)
+        query_flags, = struct.unpack_from('!H', packet, 2)
+        flags |= RESPONSE | AUTHORITATIVE | RECURSION | query_flags & 0x0100      # "recursion desired" is copied
+        message = packet[:2] + struct.pack('!HHHHH', flags, 1, len(records), 0, 0) + question
         for name, kind, ttl, data in records:
-            question += encode_name(name) + struct.pack('!HHIH', kind, 1, ttl, len(data)) + data
-        return head + question
+            message += encode_name(name) + struct.pack('!HHIH', kind, 1, ttl, len(data)) + data
+        return message

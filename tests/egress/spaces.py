@@ -1,13 +1,14 @@
-"""Namespaces for a test internet: this process moves into new ones, and threads of it work in further ones.
+"""The namespaces of the test internet.
 
-How it works: enter() takes the calling process into a network and a mount namespace of its own; an ordinary user needs
-a user namespace for that, in which the user keeps the number that it has outside. There is no way back: what enters
-stays until it ends, and the namespaces end with the last process in them: nothing is left behind, whatever killed it.
+enter_namespaces() moves the calling process into a new network namespace and a new mount namespace. An ordinary user
+needs a new user namespace for that, in which its uid is the same as outside. The process cannot leave them again. They
+disappear with the last process in them, even if that is killed, so nothing has to be cleaned up.
 
-Whoever entered has every capability over these namespaces, but loses them with the next exec, as everybody does who is
-not root. So ringwall, started from the main thread, is what it is for an ordinary user. A Space is a thread that keeps
-its capabilities over an exec (they are ambient there, and a thread has its own), in the network namespace of the
-process or in a new one. Sockets and processes made in it belong to its namespace wherever they are used.
+The process now has every capability in these namespaces, but a process that is not root loses them at the next exec.
+So ringwall, started from the main thread, has no more privileges than an ordinary user's ringwall elsewhere. A
+NetworkNamespace has a thread whose children keep the capabilities, because they are ambient there (a thread has its own
+capability sets). The thread is in the network namespace of the process or in a new one. A socket or process that it
+makes belongs to its namespace, even if another thread uses it.
 """
 import concurrent.futures
 import ctypes
@@ -22,7 +23,7 @@ CLONE_NEWNS, CLONE_NEWUSER, CLONE_NEWNET = 0x00020000, 0x10000000, 0x40000000
 MS_BIND, MS_REC, MS_PRIVATE = 0x1000, 0x4000, 0x40000
 CAPABILITY_VERSION_3 = 0x20080522
 PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE = 47, 2
-IP_FREEBIND, IPV6_FREEBIND = 15, 78     # an address that no interface has can be bound; only a route leads to it
+IP_FREEBIND, IPV6_FREEBIND = 15, 78     # allow bind() to an address that no interface has, only a local route
 
 
 def _call(name, *arguments):
@@ -36,8 +37,8 @@ def _write(path, text):
         file.write(text)
 
 
-def enter():
-    """Moves this process, which must have no other thread yet, into namespaces of its own."""
+def enter_namespaces():
+    """Moves this process, which must be single-threaded, into new namespaces."""
     user, group = os.geteuid(), os.getegid()
     if threading.active_count() > 1:
         raise RuntimeError('a process with several threads cannot enter a user namespace')
@@ -49,13 +50,13 @@ def enter():
     _call('mount', None, b'/', None, MS_REC | MS_PRIVATE, None)
 
 
-def cover(path, file):
-    """Lets a file stand in the place of another, for this process and what it starts from now on."""
+def mount_file_over(path, file):
+    """Bind mounts `file` over `path`, for this process and its children."""
     _call('mount', os.fsencode(file), os.fsencode(os.path.realpath(path)), None, MS_BIND, None)
 
 
 def _keep_capabilities():
-    """What this thread starts has its capabilities."""
+    """Makes the capabilities of this thread ambient, so that the programs it starts have them."""
     header = (ctypes.c_uint32 * 2)(CAPABILITY_VERSION_3, 0)
     sets = (ctypes.c_uint32 * 6)()      # effective, permitted, inheritable: the low halves, then the high ones
     _call('capget', header, sets)
@@ -66,41 +67,41 @@ def _keep_capabilities():
             _call('prctl', PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, number, 0, 0)
 
 
-class Space:
-    """A network namespace, and a thread that works in it."""
+class NetworkNamespace:
+    """A network namespace and a thread in it: that of the process, or a new one."""
 
     def __init__(self, new=False):
-        self._thread = concurrent.futures.ThreadPoolExecutor(1, 'space', self._begin, (new,))
+        self._thread = concurrent.futures.ThreadPoolExecutor(1, 'namespace', self._start, (new,))
         self.path = self.run(lambda: f'/proc/{os.getpid()}/task/{threading.get_native_id()}/ns/net')
 
     @staticmethod
-    def _begin(new):
+    def _start(new):
         _keep_capabilities()
         if new:
             _call('unshare', CLONE_NEWNET)
 
     def run(self, function, *arguments, **options):
-        """Calls the function in the space, and returns what it returns."""
+        """Calls the function in the namespace and returns its result."""
         return self._thread.submit(function, *arguments, **options).result()
 
     def command(self, *words):
-        """Runs a command in the space; returns what it printed."""
+        """Runs a command in the namespace and returns its standard output. Raises an error if it fails."""
         result = self.run(subprocess.run, words, capture_output=True, text=True, check=False)
         if result.returncode:
             raise RuntimeError(f'{" ".join(words)}: {result.stderr.strip()}')
         return result.stdout
 
     def configure(self, lines):
-        """Runs ip(8) with each of the lines."""
+        """Runs ip(8) with the words of each line as its arguments."""
         for line in filter(None, map(str.strip, lines.splitlines())):
             self.command('ip', *line.split())
 
     def socket(self, address, port, kind=socket.SOCK_STREAM):
-        """A socket of the space, bound; also to an address that only a route leads to."""
+        """Makes a bound socket in the namespace, and listens if it is TCP. No interface needs to have the address."""
         family = socket.AF_INET6 if ':' in address else socket.AF_INET
         made = self.run(socket.socket, family, kind)
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)      # one for every address beside those for some
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)      # allows 0.0.0.0 beside single addresses
         if family == socket.AF_INET6:
             made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
             made.setsockopt(socket.IPPROTO_IPV6, IPV6_FREEBIND, 1)

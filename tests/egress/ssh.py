@@ -1,22 +1,22 @@
-"""An SSH server for git: Dropbear, which needs neither root nor an account beyond the user's own.
+"""An SSH server for git: Dropbear, which needs neither root nor an account of another user.
 
-It logs in users of /etc/passwd only, so the test internet has a file of its own there, with a user `git` that is
-whoever runs the tests and lives where the repository is.
+It logs in only users of /etc/passwd. So the test internet mounts its own file there, with a user `git` whose uid is
+that of the user who runs the tests, and whose home directory contains the repository.
 """
 import os
 import subprocess
 
-# Where Debian has it is not in everybody's PATH.
+# A full path, because an ordinary user's PATH may lack /usr/sbin.
 DROPBEAR = '/usr/sbin/dropbear'
 
 
-def account(folder):
-    """The line of /etc/passwd."""
+def passwd_line(folder):
+    """The line of the user `git` in /etc/passwd."""
     return f'git:x:{os.geteuid()}:{os.getegid()}::{folder}:/bin/sh\n'
 
 
 class SshServer:
-    """Its keys, the client's key, and the handler of its connections. Needs the account."""
+    """The server's key, the client's key, and the handler of connections. Logins need passwd_line() in /etc/passwd."""
 
     def __init__(self, folder):
         self.folder, self.host_key, self.known_hosts = folder, folder / 'host_key', folder / 'known_hosts'
@@ -30,13 +30,13 @@ class SshServer:
         (ssh / 'authorized_keys').write_text(self.client_key.with_suffix('.pub').read_text())
         (ssh / 'authorized_keys').chmod(0o600)
 
-    def know(self, *names):
-        """Lets clients that read `known_hosts` know the server by these names."""
+    def write_known_hosts(self, *names):
+        """Writes `known_hosts`, with the server's key for each of these names."""
         key = ' '.join(self.public_key.split()[:2])
         self.known_hosts.write_text(''.join(f'{name} {key}\n' for name in names))
 
     def serve(self, connection, visit):
-        """One process for each connection; it ends with us."""
+        """Runs Dropbear for one connection. It is killed when pytest exits."""
         process = subprocess.run(
             ['setpriv', '--pdeathsig', 'KILL', DROPBEAR, '-i', '-s', '-j', '-k', '-r', self.host_key],
             stdin=connection, stdout=connection, stderr=subprocess.PIPE, check=False, cwd=self.folder)

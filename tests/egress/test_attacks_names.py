@@ -1,20 +1,21 @@
-"""Attacks by names and addresses: names that resemble an allowed one, lies of name servers, addresses without a name,
-name servers of one's own, and other protocols than TCP."""
+"""Attacks by names and addresses: names that resemble an allowed name, lies of name servers, addresses without a name,
+other name servers, and protocols other than TCP."""
 import os
 
 import pytest
 
-from internet import GOOD, GATEWAY, HOST, LIES, METADATA, OTHER, PUBLIC_RESOLVER, over_within
+from internet import GOOD, GATEWAY, HOST, LIES, METADATA, OTHER, PUBLIC_RESOLVER, took_less_than
 from names import Reply
 
 A, NULL, TXT, HTTPS, ANY = 1, 10, 16, 65, 255
-NXDOMAIN, FAKE = '3\n', '0 198.1'
+NXDOMAIN, FAKE = '3\n', '0 198.1'       # the output of ask.py; FAKE is the start of an address that stands for a name
 TRAP = '10.9.9.9'
-NOWHERE = {'link-local6', 'multicast', 'multicast6', 'broadcast'}      # outside neither
+UNREACHABLE = {'link-local6', 'multicast', 'multicast6', 'broadcast'}      # also outside a box
 PYTHON = '/usr/bin/python3', '-IS'
 
 
 def ask(run, programs, labels, kind=A, server='127.0.0.1', transport='udp', **options):
+    """Queries a name server with ask.py, by one of the fixtures outside and boxed, and returns its output."""
     name = '.'.join(label.hex() for label in labels)
     return run(*PYTHON, programs / 'ask.py', server, transport, str(kind), name, **options).stdout
 
@@ -23,8 +24,8 @@ def labels_of(name):
     return [label.encode() for label in name.split('.')]
 
 
-# Names that somebody could take for www.good.example, or that are below it, above it or beside it.
-RESEMBLING = {
+# Names that a careless comparison takes for www.good.example, or that are below or above it.
+SIMILAR_NAMES = {
     'suffix': labels_of(f'{GOOD}.other.example'),
     'prefix': labels_of(f'x{GOOD}'),
     'below': labels_of(f'x.{GOOD}'),
@@ -47,23 +48,23 @@ RESEMBLING = {
 }
 
 
-@pytest.mark.parametrize('labels', RESEMBLING.values(), ids=RESEMBLING.keys())
-def test_name_that_resembles_an_allowed_one(outside, boxed, internet, programs, labels):
+@pytest.mark.parametrize('labels', SIMILAR_NAMES.values(), ids=SIMILAR_NAMES.keys())
+def test_name_similar_to_an_allowed_name_does_not_exist(outside, boxed, internet, programs, labels):
     internet.names.zone[b'.'.join(labels).decode('latin-1').lower()] = Reply(TRAP)
     assert ask(outside, programs, labels, server=PUBLIC_RESOLVER[0]) == f'0 {TRAP}\n'
-    internet.names.forget()
+    internet.names.reset()
     assert ask(boxed, programs, labels, domains=[GOOD]) == NXDOMAIN
     assert internet.names.queries == []
 
 
-def test_name_in_any_case_is_the_same(boxed, internet, programs):
+def test_allowed_name_exists_in_any_case(boxed, internet, programs):
     assert ask(boxed, programs, labels_of('WwW.gOOd.EXAMPLE'), domains=[GOOD]).startswith(FAKE)
     assert internet.names.queries == []
 
 
 @pytest.mark.parametrize('name, exists', [('deep.x.good.example', False), ('x.good.example', False),
                                           ('good.example', False), ('y.good.example', True)])
-def test_denied_name_among_allowed_ones(outside, boxed, internet, programs, workspace, name, exists):
+def test_denied_name_below_an_allowed_wildcard(outside, boxed, internet, programs, workspace, name, exists):
     policy = workspace / 'policy.yaml'
     policy.write_text("network: {allowed_domains: ['*.good.example'], "
                       "denied_domains: [x.good.example, '*.x.good.example']}\n")
@@ -73,15 +74,15 @@ def test_denied_name_among_allowed_ones(outside, boxed, internet, programs, work
     assert answer.startswith(FAKE) if exists else answer == NXDOMAIN
 
 
-# Questions as a channel: nothing of them leaves, whomever they are put to, and of whatever kind they are.
+# Queries as a covert channel: no query leaves, whatever its server and type.
 
 @pytest.mark.parametrize('server', [*PUBLIC_RESOLVER, '93.184.214.53', HOST[0], '10.0.0.1', '198.18.0.77'])
 @pytest.mark.parametrize('transport', ['udp', 'tcp'])
-def test_name_server_of_ones_own(outside, boxed, internet, programs, server, transport):
+def test_query_to_another_name_server_does_not_leave(outside, boxed, internet, programs, server, transport):
     if server in (*PUBLIC_RESOLVER, '93.184.214.53'):
         assert ask(outside, programs, labels_of(OTHER), server=server, transport=transport).startswith('0 93.184.216.')
     internet.visits.clear()
-    internet.names.forget()
+    internet.names.reset()
     assert ask(boxed, programs, labels_of(OTHER), server=server, transport=transport, domains=[GOOD]) == NXDOMAIN
     internet.settle()
     assert (internet.names.queries, internet.visits) == ([], [])
@@ -89,68 +90,68 @@ def test_name_server_of_ones_own(outside, boxed, internet, programs, server, tra
 
 @pytest.mark.parametrize('kind', [NULL, TXT, HTTPS, ANY])
 @pytest.mark.parametrize('name', ['secret.tunnel.example', f'secret.{GOOD}', GOOD])
-def test_data_in_questions(outside, boxed, internet, programs, kind, name):
+def test_data_in_queries_does_not_leave(outside, boxed, internet, programs, kind, name):
     ask(outside, programs, labels_of(name), kind, server=PUBLIC_RESOLVER[0])
-    assert len(internet.names.asked(name)) == 1
-    internet.names.forget()
+    assert len(internet.names.queries_for(name)) == 1
+    internet.names.reset()
     answer = ask(boxed, programs, labels_of(name), kind, domains=[GOOD])
     assert answer.startswith('0') if name == GOOD else answer == NXDOMAIN
     assert internet.names.queries == []
 
 
-# Lies.
+# Lies of name servers.
 
 def fetch(run, name, *options, **others):
     return run('curl', '-sS', '--max-time', '8', *options, f'http://{name}/', **others)
 
 
 @pytest.mark.parametrize('lie', LIES)
-def test_lie(outside, boxed, internet, lie):
-    """An allowed name in the hand of somebody else. A mapped address is refused even if a public one is behind it."""
+def test_allowed_name_that_resolves_to_a_forbidden_address_is_refused(outside, boxed, internet, lie):
+    """An attacker has the allowed name. A mapped address is refused even if it maps a public one."""
     name = f'{lie}.lies.example'
-    assert (fetch(outside, name).returncode == 0) == (lie not in NOWHERE)
+    assert (fetch(outside, name).returncode == 0) == (lie not in UNREACHABLE)
     internet.visits.clear()
     def attempt():
         return fetch(boxed, name, '-f', domains=[name])
     result = attempt()
-    assert result.returncode == 22, result.said     # an answer of HTTP, which was ours
-    assert internet.trespasses() == [] and internet.visits == []
-    assert name in result.stderr and over_within(3, result, attempt)
+    assert result.returncode == 22, result.output     # curl got an HTTP error, which egress made
+    assert internet.forbidden_visits() == [] and internet.visits == []
+    assert name in result.stderr and took_less_than(3, result, attempt)
 
 
-def test_alias_of_a_private_address(outside, boxed, internet):
+def test_alias_of_a_name_with_a_private_address_is_refused(outside, boxed, internet):
     assert fetch(outside, 'alias.lies.example').stdout == 'trap over http\n'
     internet.visits.clear()
     assert fetch(boxed, 'alias.lies.example', '-f', domains=['alias.lies.example']).returncode == 22
-    assert internet.trespasses() == []
+    assert internet.forbidden_visits() == []
 
 
 @pytest.mark.parametrize('order', [1, -1])
-def test_private_address_beside_a_public_one(outside, boxed, internet, order):
+def test_private_address_beside_a_public_one_is_not_used(outside, boxed, internet, order):
     addresses = [internet.names.zone[GOOD].addresses[0], '10.0.0.1'][::order]
     internet.names.zone['mixed.lies.example'] = Reply(*map(str, addresses))
     outside('curl', '-sS', '--max-time', '2', 'http://10.0.0.1/')
-    assert len(internet.trespasses()) == 1
+    assert len(internet.forbidden_visits()) == 1
     internet.visits.clear()
     assert fetch(boxed, 'mixed.lies.example', domains=['mixed.lies.example']).stdout == f'{GOOD} over http\n'
-    assert internet.trespasses() == []
+    assert internet.forbidden_visits() == []
 
 
-def test_name_is_rebound_between_connections(outside, boxed, internet):
-    """Each connection is made to an address that was checked for it."""
+def test_name_that_is_rebound_to_a_private_address_is_refused(outside, boxed, internet):
+    """The address is checked anew for each connection."""
     good = internet.names.zone[GOOD].addresses[0]
     internet.names.zone['rebind.lies.example'] = [Reply(str(good), ttl=0), Reply('10.0.0.1', ttl=0)]
     line = 'curl -sS http://rebind.lies.example/; sleep 1.2; curl -sSf http://rebind.lies.example/'
     assert outside('sh', '-c', line).stdout == f'{GOOD} over http\ntrap over http\n'
     internet.visits.clear()
-    internet.names.forget()
+    internet.names.reset()
     result = boxed('sh', '-c', line, domains=['rebind.lies.example'])
-    assert (result.returncode, result.stdout) == (22, f'{GOOD} over http\n'), result.said
-    assert internet.trespasses() == []
+    assert (result.returncode, result.stdout) == (22, f'{GOOD} over http\n'), result.output
+    assert internet.forbidden_visits() == []
 
 
-def test_lie_about_a_name_by_the_machines_own_name_server_does_not_reach_other_ports(boxed, internet):
-    """A name that leads to an allowed site's address is still another name."""
+def test_name_with_the_address_of_an_allowed_site_is_not_allowed(boxed, internet):
+    """Names are allowed, not addresses."""
     internet.names.zone['twin.lies.example'] = internet.names.zone[GOOD]
     assert fetch(boxed, 'twin.lies.example', '-f', domains=[GOOD]).returncode == 6
     assert internet.visits == []
@@ -158,8 +159,8 @@ def test_lie_about_a_name_by_the_machines_own_name_server_does_not_reach_other_p
 
 # Addresses without a name.
 
-ASKED = f'GET / HTTP/1.0\r\nHost: {GOOD}\r\n\r\n'
-REQUEST = f'send {ASKED.encode().hex()}\n'
+HTTP_REQUEST = f'GET / HTTP/1.0\r\nHost: {GOOD}\r\n\r\n'
+SEND_REQUEST = f'send {HTTP_REQUEST.encode().hex()}\n'
 ADDRESSES = [
     ('93.184.216.1', 80), ('93.184.216.2', 80), ('2606:2800:220::1', 80), ('::ffff:93.184.216.2', 80), ('10.0.0.1', 80),
     ('10.0.0.1', 22), ('10.0.0.1', 3000), ('192.168.0.1', 8080), (METADATA, 80),
@@ -175,30 +176,30 @@ ADDRESSES = [
 
 @pytest.mark.quick
 @pytest.mark.parametrize('address, port', ADDRESSES, ids=str)
-def test_address_without_a_name(outside, boxed, internet, programs, address, port):
+def test_address_without_a_name_is_refused(outside, boxed, internet, programs, address, port):
     command = *PYTHON, programs / 'say.py', address, str(port)
-    assert outside(*command, input=f'{REQUEST}end\n').stdout != ''
+    assert outside(*command, input=f'{SEND_REQUEST}end\n').stdout != ''
     internet.visits.clear()
     def attempt():
-        return boxed(*command, input=REQUEST, domains=[GOOD])
+        return boxed(*command, input=SEND_REQUEST, domains=[GOOD])
     result = attempt()
-    assert result.stdout == '' or result.stdout.startswith('HTTP/1.1 403'), result.said
+    assert result.stdout == '' or result.stdout.startswith('HTTP/1.1 403'), result.output
     internet.settle()
-    assert internet.visits == [] and over_within(3, result, attempt)
+    assert internet.visits == [] and took_less_than(3, result, attempt)
 
 
 @pytest.mark.parametrize('address', ['127.0.0.1', '::1'])
-def test_entrance_is_connected_to_itself(boxed, internet, programs, address):
-    """Where all connections are led to; somebody who goes there by himself has asked for no host."""
+def test_direct_connection_to_the_entrance_is_reset(boxed, internet, programs, address):
+    """All connections of the box are redirected to the entrance. One that was made to it has no host to reach."""
     def attempt():
-        return boxed(*PYTHON, programs / 'say.py', address, '1', input=REQUEST, domains=[GOOD])
+        return boxed(*PYTHON, programs / 'say.py', address, '1', input=SEND_REQUEST, domains=[GOOD])
     result = attempt()
-    assert result.stdout == '' and 'ECONNRE' in result.stderr, result.said
-    assert internet.visits == [] and over_within(3, result, attempt)
+    assert result.stdout == '' and 'ECONNRE' in result.stderr, result.output
+    assert internet.visits == [] and took_less_than(3, result, attempt)
 
 
 @pytest.mark.quick
-def test_name_on_another_port(outside, boxed, internet, programs):
+def test_allowed_name_is_refused_on_another_port(outside, boxed, internet, programs):
     command = *PYTHON, programs / 'say.py', GOOD, '22'
     assert outside(*command, input='wait\nend\n').stdout.startswith('SSH')
     internet.visits.clear()
@@ -206,19 +207,19 @@ def test_name_on_another_port(outside, boxed, internet, programs):
     assert internet.visits == []
 
 
-def test_encrypted_questions_to_a_host_that_is_not_allowed(outside, boxed, internet):
-    """DNS over HTTPS is HTTPS: it goes to the hosts that are allowed."""
+def test_dns_over_https_to_a_host_that_is_not_allowed_is_refused(outside, boxed, internet):
+    """DNS over HTTPS is HTTPS: it can reach only allowed hosts."""
     line = 'curl', '-sSk', '--max-time', '3', '--connect-to', f'{OTHER}:443:8.8.8.8:443', f'https://{OTHER}/'
     assert outside(*line).stdout == 'trap over https\n'
     internet.visits.clear()
     result = boxed(*line, domains=[GOOD])
-    assert result.returncode != 0 and internet.trespasses() == [], result.said
+    assert result.returncode != 0 and internet.forbidden_visits() == [], result.output
 
 
 # Other protocols.
 
-OTHER_WAYS = [
-    # kind, address, port, what is said in a box; echo4 and echo6 are the addresses of echo.good.example
+OTHER_PROTOCOLS = [
+    # kind for reach.py, address, port, the error in a box; echo4 and echo6 are the addresses of echo.good.example
     ('udp', 'echo4', 443, 'EPERM'),         # QUIC
     ('udp', 'echo6', 443, 'EPERM'),
     ('udp', 'echo4', 4433, 'EPERM'),
@@ -232,23 +233,23 @@ OTHER_WAYS = [
 ]
 
 
-@pytest.mark.parametrize('kind, address, port, error', OTHER_WAYS, ids=str)
-def test_other_protocols(boxed, internet, programs, kind, address, port, error):
-    """Outside it is somebody with every capability over the network who tries: there an answer comes, if only that
-    nobody listens; SCTP is not in every kernel."""
+@pytest.mark.parametrize('kind, address, port, error', OTHER_PROTOCOLS, ids=str)
+def test_other_protocols_are_refused(boxed, internet, programs, kind, address, port, error):
+    """Outside, a process with every capability in the network namespace tries it, and gets an answer, even if only that
+    the port is closed. Not every kernel has SCTP."""
     echo = dict(zip(('echo4', 'echo6'), map(str, internet.names.zone['echo.good.example'].addresses)))
     command = *PYTHON, str(programs / 'reach.py'), kind, echo.get(address, address), str(port)
     group = os.getegid()
     internet.host.command('sh', '-c', f'echo {group} {group} >/proc/sys/net/ipv4/ping_group_range')
-    said = internet.host.command(*command)
-    assert said.startswith(('reached: ', 'ECONNREFUSED')) or (kind, said) == ('sctp', 'EPROTONOSUPPORT\n'), said
+    result = internet.host.command(*command)
+    assert result.startswith(('reached: ', 'ECONNREFUSED')) or (kind, result) == ('sctp', 'EPROTONOSUPPORT\n'), result
     internet.visits.clear()
     def attempt():
         return boxed(*command, domains=['echo.good.example'])
     result = attempt()
-    assert result.stdout == f'{error}\n', result.said
-    assert internet.trespasses() == [] and internet.visits == []
-    assert over_within(1.5, result, attempt)
+    assert result.stdout == f'{error}\n', result.output
+    assert internet.forbidden_visits() == [] and internet.visits == []
+    assert took_less_than(1.5, result, attempt)
 
 
 def test_datagram_to_an_allowed_name_is_refused_at_once(boxed, internet, programs):
@@ -256,5 +257,5 @@ def test_datagram_to_an_allowed_name_is_refused_at_once(boxed, internet, program
     def attempt():
         return boxed('sh', '-c', line, '-', *PYTHON, programs / 'reach.py', 'udp', domains=['echo.good.example'])
     result = attempt()
-    assert result.stdout == 'EPERM\n' and over_within(1.5, result, attempt), result.said
+    assert result.stdout == 'EPERM\n' and took_less_than(1.5, result, attempt), result.output
     assert internet.visits == []

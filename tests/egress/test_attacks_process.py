@@ -1,5 +1,5 @@
-"""Attacks on the process that carries a box's connections: too much of everything, its death, and what is left of it;
-what it could do if it were taken over; and one box against another."""
+"""Attacks on egress, the process that carries a box's connections: overload, its death and that of the front; what it
+could do if an attacker took it over; and attacks of one box on another."""
 import contextlib
 import os
 import pathlib
@@ -16,7 +16,7 @@ from test_attacks_protocols import hello
 PYTHON = '/usr/bin/python3', '-IS'
 TICKS = os.sysconf('SC_CLK_TCK')
 NO_NETWORK = "the process that carries the box's connections has ended: the box has no network any more"
-WAIT_FOR_FILE = 'while [ ! -e go ]; do sleep 0.05; done; '
+WAIT_FOR_GO_FILE = 'while [ ! -e go ]; do sleep 0.05; done; '
 
 
 def children(pid):
@@ -30,38 +30,38 @@ def name_of(pid):
         return ''
 
 
-def until(condition, seconds=20):
-    end = time.monotonic() + seconds
-    while not (found := condition()) and time.monotonic() < end:
+def wait_until(condition, seconds=20):
+    """Waits until the condition is true, and returns its value."""
+    deadline = time.monotonic() + seconds
+    while not (value := condition()) and time.monotonic() < deadline:
         time.sleep(0.02)
-    assert found
-    return found
+    assert value
+    return value
 
 
-def is_gone(pid):
+def has_exited(pid):
     try:
         return ') Z ' in pathlib.Path(f'/proc/{pid}/stat').read_text()
     except OSError:
         return True
 
 
-def seconds_used(pid):
+def cpu_seconds(pid):
     fields = pathlib.Path(f'/proc/{pid}/stat').read_text().rpartition(')')[2].split()
     return (int(fields[11]) + int(fields[12])) / TICKS
 
 
-def busy_seconds(box, seconds):
-    """The time of a processor that egress has used after so many seconds, or when its box has ended."""
+def egress_cpu_seconds(box, seconds):
+    """Waits so many seconds, and returns the processor time that egress has used by then, or before it exited."""
     used, end = 0, time.monotonic() + seconds
     while time.monotonic() < end:
         with contextlib.suppress(OSError, IndexError):
-            used = seconds_used(box.egress)
+            used = cpu_seconds(box.egress)
         time.sleep(0.05)
     return used
 
 
-def memory_of(pid):
-    """What it has in memory, in KB."""
+def resident_kb(pid):
     return int(status_of(pid)['VmRSS'].split()[0])
 
 
@@ -75,24 +75,25 @@ class Box:
 
     def __init__(self, process):
         self.process = process
-        self.egress = until(lambda: next((child for child in children(process.pid)
-                                          if name_of(child) == 'ringwall-egress'), 0))
+        self.egress = wait_until(lambda: next((child for child in children(process.pid)
+                                               if name_of(child) == 'ringwall-egress'), 0))
         if process.stdin:   # now it may end
             process.stdin.write('go\n')
             process.stdin.flush()
 
-    def end(self, timeout=20):
-        said, complaints = self.process.communicate(timeout=timeout)
-        return self.process.returncode, said, complaints
+    def finish(self, timeout=20):
+        """Waits for the box; returns its exit status, output and errors."""
+        stdout, stderr = self.process.communicate(timeout=timeout)
+        return self.process.returncode, stdout, stderr
 
 
 @pytest.fixture
-def start(internet, programs, build, home, workspace):
-    """start(*command, domains=…, before=…): a box beside the test; before: words in front of ringwall's own. One that may be
-    over before anybody has looked waits: its first line of input says that it was found."""
+def start_box(internet, programs, build, home, workspace):
+    """Starts a box: start_box(*command, domains=…, wrapper=…). wrapper: a command that executes ringwall. waits: the
+    command reads a line first, which it gets when the egress process has been found."""
     with contextlib.ExitStack() as stack:
-        def begin(*command, domains=(GOOD,), before=(), waits=False):
-            words = [*before, build / 'ringwall', 'run', '--level=strict', f'--ro={programs}']
+        def start(*command, domains=(GOOD,), wrapper=(), waits=False):
+            words = [*wrapper, build / 'ringwall', 'run', '--level=strict', f'--ro={programs}']
             words += [f'--allow-domain={domain}' for domain in domains]
             env = {'HOME': str(home), 'PATH': '/usr/local/bin:/usr/bin:/bin', 'LANG': 'C.UTF-8'}
             process = stack.enter_context(subprocess.Popen(
@@ -100,25 +101,25 @@ def start(internet, programs, build, home, workspace):
                 stdin=subprocess.PIPE if waits else subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE))
             stack.callback(process.kill)
             return Box(process)
-        yield begin
+        yield start
 
 
-# Too much.
+# Overload.
 
-def test_two_thousand_connections_at_once(start, programs, internet):
-    """What is too many waits; it costs no more memory than is planned for, and afterwards all is as before."""
-    box = start(*PYTHON, programs / 'crowd.py', GOOD, '80', '2000', 'quiet', '1.5')
+def test_two_thousand_connections_at_once_cost_little_memory(start_box, programs, internet):
+    """Connections above the limit wait. Egress uses no more memory than planned, and works afterwards."""
+    box = start_box(*PYTHON, programs / 'crowd.py', GOOD, '80', '2000', 'quiet', '1.5')
     time.sleep(1.2)
-    assert memory_of(box.egress) < 4096 + 40 * 1024
-    assert box.end() == (0, f'2000\n{GOOD} over http\n', '')
+    assert resident_kb(box.egress) < 4096 + 40 * 1024
+    assert box.finish() == (0, f'2000\n{GOOD} over http\n', '')
 
 
-def test_descriptors_that_run_out_do_not_make_it_run_in_circles(start, programs, internet):
-    """accept() failed, and was tried again at once, for ever."""
-    box = start(*PYTHON, programs / 'crowd.py', 'echo.good.example', '7', '250', 'quiet', '2',
-                domains=['echo.good.example:7'], before=('sh', '-c', 'ulimit -n 300; exec "$@"', '-'))
-    assert busy_seconds(box, 1.8) < 0.5
-    assert box.end()[:2] == (0, '250\ndone\n')
+def test_egress_without_free_descriptors_does_not_busy_loop(start_box, programs, internet):
+    """accept() failed and was retried at once, without end."""
+    box = start_box(*PYTHON, programs / 'crowd.py', 'echo.good.example', '7', '250', 'quiet', '2',
+                    domains=['echo.good.example:7'], wrapper=('sh', '-c', 'ulimit -n 300; exec "$@"', '-'))
+    assert egress_cpu_seconds(box, 1.8) < 0.5
+    assert box.finish()[:2] == (0, '250\ndone\n')
 
 
 @pytest.mark.parametrize('name, port, lines', [
@@ -128,107 +129,109 @@ def test_descriptors_that_run_out_do_not_make_it_run_in_circles(start, programs,
     ('127.0.0.1', 3128, ['send ' + b'GET '.hex(), 'urgent ' + b'h'.hex(), 'send ' + b'ttp'.hex(), *['pause'] * 30]),
     ('127.0.0.1', 3128, ['send ' + b'GET '.hex(), 'end', *['pause'] * 30]),
 ], ids=['stream', 'stream-last', 'head', 'proxy', 'proxy-and-the-end'])
-def test_urgent_byte_does_not_make_it_run_in_circles(start, programs, internet, name, port, lines, workspace):
-    """splice() does not pass an urgent byte, and a peek stops at it, while poll() says that there is something."""
+def test_urgent_byte_does_not_make_egress_busy_loop(start_box, programs, internet, name, port, lines, workspace):
+    """splice() does not pass on an urgent byte, and MSG_PEEK stops before it, while poll() reports data."""
     (workspace / 'lines').write_text(''.join(f'{line}\n' for line in lines))
-    box = start('sh', '-c', f'read -r go; exec {" ".join(PYTHON)} {programs}/say.py {name} {port} <lines',
-                domains=[GOOD if port == 3128 else f'{name}:{port}'], waits=True)
-    assert busy_seconds(box, 1.2) < 0.3
-    code, said, _ = box.end()
+    box = start_box('sh', '-c', f'read -r go; exec {" ".join(PYTHON)} {programs}/say.py {name} {port} <lines',
+                    domains=[GOOD if port == 3128 else f'{name}:{port}'], waits=True)
+    assert egress_cpu_seconds(box, 1.2) < 0.3
+    code, stdout, _ = box.finish()
     assert code == 0
     if port == 7:
-        assert said.startswith('\1ab')      # it came, in its place
+        assert stdout.startswith('\1ab')    # the urgent byte was passed on in its place
 
 
-def test_urgent_byte_of_a_server_does_not_make_it_run_in_circles(start, programs, internet, workspace):
-    """In an answer that is looked at before it passes."""
+def test_urgent_byte_from_a_server_does_not_make_egress_busy_loop(start_box, programs, internet, workspace):
+    """It is in the answer to a ClientHello, which egress inspects before it passes it on."""
     def answer(connection, _):
         connection.recv(65536)
         connection.sendall(b'\x16\3')
         connection.send(b'\3', socket.MSG_OOB)
         connection.sendall(b'\0')
         time.sleep(3)
-    internet.make_place('odd.good.example', (443, answer))
+    internet.make_server('odd.good.example', (443, answer))
     (workspace / 'lines').write_text(f'send {hello("odd.good.example").hex()}\n' + 'pause\n' * 30)
-    box = start('sh', '-c', f'exec {" ".join(PYTHON)} {programs}/say.py odd.good.example 443 <lines', domains=['odd.good.example'])
-    assert busy_seconds(box, 1.2) < 0.3
-    box.end()
+    box = start_box('sh', '-c', f'exec {" ".join(PYTHON)} {programs}/say.py odd.good.example 443 <lines',
+                    domains=['odd.good.example'])
+    assert egress_cpu_seconds(box, 1.2) < 0.3
+    box.finish()
 
 
-def test_slow_clients_do_not_keep_another_waiting(start, programs, internet):
-    box = start(*PYTHON, programs / 'crowd.py', GOOD, '80', '200', 'slow', '1.5')
-    assert busy_seconds(box, 1) < 0.5
-    assert box.end()[:2] == (0, f'200 {GOOD} over http\n')
+def test_slow_clients_do_not_delay_another_client(start_box, programs, internet):
+    box = start_box(*PYTHON, programs / 'crowd.py', GOOD, '80', '200', 'slow', '1.5')
+    assert egress_cpu_seconds(box, 1) < 0.5
+    assert box.finish()[:2] == (0, f'200 {GOOD} over http\n')
 
 
-def test_twenty_thousand_names(start, programs, internet):
-    box = start(*PYTHON, programs / 'crowd.py', 'good.example', '0', '20000', 'names', '0', domains=['*.good.example'])
-    most = 0
+def test_twenty_thousand_allowed_names_cost_little_memory(start_box, programs, internet):
+    box = start_box(*PYTHON, programs / 'crowd.py', 'good.example', '0', '20000', 'names', '0',
+                    domains=['*.good.example'])
+    peak_kb = 0
     while box.process.poll() is None:
         with contextlib.suppress(OSError, KeyError, ValueError):
-            most = max(most, memory_of(box.egress))
+            peak_kb = max(peak_kb, resident_kb(box.egress))
         time.sleep(0.05)
-    code, said, complaints = box.end()
-    assert (code, said) == (0, '20000 [0, 2]\n') and most < 8192
-    assert 'the box has asked for too many names' in complaints and len(complaints.splitlines()) < 200
+    code, stdout, stderr = box.finish()
+    assert (code, stdout) == (0, '20000 [0, 2]\n') and peak_kb < 8192
+    assert 'the box has asked for too many names' in stderr and len(stderr.splitlines()) < 200
     assert internet.names.queries == []
 
 
-def test_twenty_thousand_names_that_are_not_allowed(start, programs, internet):
-    box = start(*PYTHON, programs / 'crowd.py', 'other.example', '0', '20000', 'names', '0')
-    code, said, complaints = box.end()
-    assert (code, said) == (0, '20000 [3]\n')
-    assert len(complaints.splitlines()) < 200
+def test_twenty_thousand_names_that_are_not_allowed_make_a_short_report(start_box, programs, internet):
+    box = start_box(*PYTHON, programs / 'crowd.py', 'other.example', '0', '20000', 'names', '0')
+    code, stdout, stderr = box.finish()
+    assert (code, stdout) == (0, '20000 [3]\n')
+    assert len(stderr.splitlines()) < 200
     assert internet.names.queries == []
 
 
-def test_large_packets_to_the_name_server(start, programs, internet):
-    box = start(*PYTHON, programs / 'crowd.py', GOOD, '80', '500', 'packets', '0')
-    assert box.end()[:2] == (0, f'{GOOD} over http\n')
+def test_egress_survives_very_large_packets_to_its_name_server(start_box, programs, internet):
+    box = start_box(*PYTHON, programs / 'crowd.py', GOOD, '80', '500', 'packets', '0')
+    assert box.finish()[:2] == (0, f'{GOOD} over http\n')
 
 
-# Its death.
+# Death of egress, or of the front.
 
-def test_box_without_egress_has_no_network(start, internet, workspace):
-    """And never an open one; the command goes on, and ends as it ends."""
-    line = (f'{WAIT_FOR_FILE} curl -sS --max-time 5 http://{GOOD}/; curl -sS --max-time 5 http://10.0.0.1/; '
+def test_box_whose_egress_was_killed_has_no_network(start_box, internet, workspace):
+    """The command continues, and its exit status is passed on."""
+    line = (f'{WAIT_FOR_GO_FILE} curl -sS --max-time 5 http://{GOOD}/; curl -sS --max-time 5 http://10.0.0.1/; '
             f'curl -sS --max-time 5 -x http://127.0.0.1:3128 http://{GOOD}/; exit 7')
-    box = start('sh', '-c', line)
-    until(lambda: status_of(box.egress)['Seccomp'] == '2')
+    box = start_box('sh', '-c', line)
+    wait_until(lambda: status_of(box.egress)['Seccomp'] == '2')
     time.sleep(0.2)
     os.kill(box.egress, signal.SIGKILL)
-    until(lambda: is_gone(box.egress))
+    wait_until(lambda: has_exited(box.egress))
     (workspace / 'go').touch()
-    code, said, complaints = box.end()
-    assert (code, said) == (7, '') and NO_NETWORK in complaints, complaints
+    code, stdout, stderr = box.finish()
+    assert (code, stdout) == (7, '') and NO_NETWORK in stderr, stderr
     internet.settle()
     assert internet.visits == [] and internet.names.queries == []
 
 
-@pytest.mark.parametrize('kind', [signal.SIGKILL, signal.SIGTERM], ids=['kill', 'term'])
-def test_nothing_is_left_when_the_front_is_killed(start, kind):
-    box = start('sleep', '60')
-    until(lambda: status_of(box.egress)['Seccomp'] == '2')
-    box.process.send_signal(kind)
+@pytest.mark.parametrize('number', [signal.SIGKILL, signal.SIGTERM], ids=['kill', 'term'])
+def test_egress_exits_when_the_front_is_killed(start_box, number):
+    box = start_box('sleep', '60')
+    wait_until(lambda: status_of(box.egress)['Seccomp'] == '2')
+    box.process.send_signal(number)
     box.process.wait(10)
-    until(lambda: is_gone(box.egress))
+    wait_until(lambda: has_exited(box.egress))
 
 
-# What somebody would have who took it over.
+# What an attacker could do who took egress over.
 
-def test_egress_is_confined(start, is_root):
-    box = start('sleep', '2')
-    status = until(lambda: (found := status_of(box.egress))['Seccomp'] == '2' and found)
+def test_egress_is_confined(start_box, is_root):
+    box = start_box('sleep', '2')
+    status = wait_until(lambda: (fields := status_of(box.egress))['Seccomp'] == '2' and fields)
     assert status['NoNewPrivs'] == '1'
     assert {status[name] for name in ('CapInh', 'CapPrm', 'CapEff', 'CapAmb')} == {'0' * 16}
-    if not is_root:     # it is undumpable: its own user cannot look
+    if not is_root:     # egress is not dumpable, so even its own user cannot look into it
         with pytest.raises(PermissionError):
             os.listdir(f'/proc/{box.egress}/fd')
         return
     assert pathlib.Path(f'/proc/{box.egress}/environ').read_bytes() == b''
     links = [os.readlink(f'/proc/{box.egress}/fd/{number}') for number in os.listdir(f'/proc/{box.egress}/fd')]
-    kinds = 'socket:', 'pipe:', 'anon_inode:[event', '/dev/null'
-    assert [link for link in links if not link.startswith(kinds)] == []
+    expected = 'socket:', 'pipe:', 'anon_inode:[event', '/dev/null'
+    assert [link for link in links if not link.startswith(expected)] == []
 
 
 # Another box.
@@ -262,13 +265,14 @@ except OSError as error:
 '''
 
 
-def test_boxes_do_not_reach_each_other(start, boxed, outside, workspace, internet):
-    """Neither what a neighbour listens at, nor a name of its own; its address for the same number is another's."""
-    neighbour = start(*PYTHON, '-c', LISTEN, OTHER, domains=[OTHER])
-    until((workspace / 'ready').exists)
+def test_boxes_do_not_reach_each_other(start_box, boxed, outside, workspace, internet):
+    """One box reaches neither the ports and the abstract socket of another, nor a name that only the other may reach.
+    The address that stands for that name is not valid in the first box either."""
+    neighbour = start_box(*PYTHON, '-c', LISTEN, OTHER, domains=[OTHER])
+    wait_until((workspace / 'ready').exists)
     result = boxed(*PYTHON, '-c', REACH, OTHER, domains=[GOOD])
     reached, name = result.stdout.splitlines()
     assert set(reached.split()) <= {'ConnectionRefusedError', 'ConnectionResetError', 'PermissionError'}, reached
     assert 'not known' in name
-    assert neighbour.end()[:2] == (0, '198.18.0.2\n')
+    assert neighbour.finish()[:2] == (0, '198.18.0.2\n')
     assert internet.visits == []

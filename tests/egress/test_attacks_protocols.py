@@ -1,8 +1,8 @@
-"""Attacks by what is said over a connection: TLS and HTTP that name another host, or could be understood to, and
-proxies that are asked for what may not be reached.
+"""Attacks by the data of a connection: TLS and HTTP that name another host, or that a server could understand so, and
+requests to the box's proxies for hosts that are not allowed.
 
-A connection to echo.good.example is allowed, and its server says everything again. So outside whatever is sent arrives;
-in a box the part by which a server could serve another host must never get there.
+A connection to echo.good.example is allowed, and its server sends everything back. So outside a box all data arrives;
+from a box, the part that would make a server serve another host must never arrive.
 """
 import re
 import socket
@@ -17,12 +17,12 @@ from internet import GOOD, HOST, METADATA, OTHER
 
 SITE, GOAL = 'echo.good.example', 'hidden.other.example'
 LEVEL = 'strict'
-CRASHED = re.compile('connections has ended|runtime error:|ERROR: AddressSanitizer')      # which is no refusal
-HELD = 'HTTP/1.1 4', '\x15\x03\x03', ''     # how a refusal begins: HTTP, a TLS alert, a reset
+CRASHED = re.compile('connections has ended|runtime error:|ERROR: AddressSanitizer')    # a crash is not a refusal
+REFUSALS = 'HTTP/1.1 4', '\x15\x03\x03', ''     # how a refusal begins: an HTTP error, a TLS alert, a reset
 
 
 def send(*pieces):
-    """Lines for programs/say.py: bytes are sent, other words stand for themselves."""
+    """Lines for programs/say.py: `send HEX` for bytes; a string is a line itself."""
     return [piece if isinstance(piece, str) else f'send {piece.hex()}' for piece in pieces]
 
 
@@ -31,25 +31,25 @@ def bytewise(data):
 
 
 @pytest.fixture
-def say(outside, boxed, programs):
-    """say(address, port, lines) outside; with domains, in a box that may reach them."""
-    def start(address, port, lines, domains=None, **options):
+def exchange(outside, boxed, programs):
+    """Runs programs/say.py: exchange(address, port, lines) outside; with domains, in a box that may reach them."""
+    def run(address, port, lines, domains=None, **options):
         command = '/usr/bin/python3', '-IS', programs / 'say.py', address, str(port)
         if domains is None:
-            lines = lines if 'end' in lines else [*lines, 'end']    # there is nobody there who would end it by a refusal
+            lines = lines if 'end' in lines else [*lines, 'end']    # outside no refusal would end the connection
         lines = ''.join(f'{line}\n' for line in lines)
         if domains is None:
             return outside(*command, input=lines)
         result = boxed(*command, domains=domains, input=lines, level=LEVEL, **options)
         assert not CRASHED.search(result.stderr), result.stderr
         return result
-    return start
+    return run
 
 
 # TLS.
 
 def hello(name):
-    """A ClientHello of OpenSSL's."""
+    """A ClientHello, made by OpenSSL, with this name as SNI."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
@@ -60,42 +60,44 @@ def hello(name):
 
 
 def records(message, size):
-    """The message in records of at most so many bytes."""
+    """The message in TLS records of at most so many bytes."""
     return b''.join(struct.pack('!BHH', 22, 0x0301, len(message[i:i + size])) + message[i:i + size]
                     for i in range(0, len(message), size))
 
 
-def rewrite(data, change):
-    """A ClientHello with the list of its extensions changed: (type, bytes)…"""
-    place = 5 + 4 + 2 + 32
-    place += 1 + data[place]
-    place += 2 + int.from_bytes(data[place:place + 2], 'big')
-    place += 1 + data[place]
-    extensions, at = [], place + 2
-    while at < len(data):
-        kind, length = struct.unpack_from('!HH', data, at)
-        extensions.append((kind, data[at + 4:at + 4 + length]))
-        at += 4 + length
+def rewrite_extensions(data, change):
+    """The ClientHello with changed extensions. `change` is a function of their list: (type, bytes)…"""
+    end = 5 + 4 + 2 + 32
+    end += 1 + data[end]
+    end += 2 + int.from_bytes(data[end:end + 2], 'big')
+    end += 1 + data[end]
+    extensions, offset = [], end + 2
+    while offset < len(data):
+        kind, length = struct.unpack_from('!HH', data, offset)
+        extensions.append((kind, data[offset + 4:offset + 4 + length]))
+        offset += 4 + length
     block = b''.join(struct.pack('!HH', kind, len(body)) + body for kind, body in change(extensions))
-    body = data[9:place] + struct.pack('!H', len(block)) + block
+    body = data[9:end] + struct.pack('!H', len(block)) + block
     return records(b'\1' + len(body).to_bytes(3, 'big') + body, 16384)
 
 
 def server_name(*names):
-    listed = b''.join(struct.pack('!BH', 0, len(name)) + name for name in names)
-    return 0, struct.pack('!H', len(listed)) + listed
+    """The extension server_name with these names."""
+    name_list = b''.join(struct.pack('!BH', 0, len(name)) + name for name in names)
+    return 0, struct.pack('!H', len(name_list)) + name_list
 
 
-def named(*names):
-    """A ClientHello with just these names, whatever they are."""
-    return rewrite(hello(SITE), lambda found: [server_name(*names)] + [one for one in found if one[0] != 0])
+def hello_with_names(*names):
+    """A ClientHello with exactly these bytes as its names."""
+    return rewrite_extensions(hello(SITE), lambda old: [server_name(*names)] + [one for one in old if one[0] != 0])
 
 
-def with_extensions(*added):
-    return rewrite(hello(SITE), lambda found: found + list(added))
+def hello_with_extensions(*added):
+    return rewrite_extensions(hello(SITE), lambda old: old + list(added))
 
 
 def message_of(data):
+    """The handshake message, without the header of its record."""
     return data[5:]
 
 
@@ -107,21 +109,21 @@ TLS = {
     'sni-with-a-prefix': send(hello(f'x{SITE}')),
     'sni-below': send(hello(f'x.{SITE}')),
     'sni-with-a-suffix': send(hello(f'{SITE}.other.example')),
-    'sni-nul': send(named(ALLOWED + b'\0.other.example')),
-    'sni-cr-lf': send(named(ALLOWED + b'\r\n')),
-    'sni-two-dots': send(named(ALLOWED + b'..')),
-    'sni-space': send(named(ALLOWED + b' ')),
-    'sni-empty': send(named(b'')),
-    'sni-address': send(named(b'10.0.0.1')),
-    'sni-full-width-dot': send(named('echo.good\uff0eexample'.encode())),
-    'sni-two-names': send(named(ALLOWED, GOAL.encode())),
-    'sni-two-extensions': send(with_extensions(server_name(GOAL.encode()))),
+    'sni-nul': send(hello_with_names(ALLOWED + b'\0.other.example')),
+    'sni-cr-lf': send(hello_with_names(ALLOWED + b'\r\n')),
+    'sni-two-dots': send(hello_with_names(ALLOWED + b'..')),
+    'sni-space': send(hello_with_names(ALLOWED + b' ')),
+    'sni-empty': send(hello_with_names(b'')),
+    'sni-address': send(hello_with_names(b'10.0.0.1')),
+    'sni-full-width-dot': send(hello_with_names('echo.good\uff0eexample'.encode())),
+    'sni-two-names': send(hello_with_names(ALLOWED, GOAL.encode())),
+    'sni-two-extensions': send(hello_with_extensions(server_name(GOAL.encode()))),
     'sni-in-one-byte-writes': bytewise(hello(GOAL)),
     'sni-in-many-records': send(records(message_of(hello(GOAL)), 40)),
     'sni-in-many-records-and-writes': bytewise(records(message_of(hello(GOAL)), 40)),
-    'ech': send(with_extensions((0xfe0d, b'\0' * 64))),
-    'ech-draft': send(with_extensions((0xff02, b'\0' * 64))),
-    'ech-in-one-byte-writes': bytewise(with_extensions((0xfe0d, b'\0' * 64))),
+    'ech': send(hello_with_extensions((0xfe0d, b'\0' * 64))),
+    'ech-draft': send(hello_with_extensions((0xff02, b'\0' * 64))),
+    'ech-in-one-byte-writes': bytewise(hello_with_extensions((0xfe0d, b'\0' * 64))),
     'record-empty': send(b'\x16\x03\x01\0\0' + hello(SITE)),
     'record-with-a-second-message': send(records(message_of(hello(SITE)) + message_of(hello(GOAL)), 16384)),
     'record-of-an-alert-first': send(b'\x15\x03\x01\0\2\1\0' + hello(GOAL)),
@@ -147,34 +149,31 @@ def received(internet):
 
 
 @pytest.mark.parametrize('lines', TLS.values(), ids=TLS.keys())
-def test_tls_that_does_not_name_the_host(say, internet, lines):
-    assert say(SITE, 443, lines).stdout != ''       # its own words
+def test_tls_that_does_not_name_the_host_is_refused(exchange, internet, lines):
+    assert exchange(SITE, 443, lines).stdout != ''      # the server sent it back
     internet.visits.clear()
-    result = say(SITE, 443, lines, [SITE])
-    assert result.stdout.startswith(HELD) and 'refused' in result.stderr, result.said
+    result = exchange(SITE, 443, lines, [SITE])
+    assert result.stdout.startswith(REFUSALS) and 'refused' in result.stderr, result.output
     assert received(internet) == []
     assert result.seconds < 5
 
 
 @pytest.mark.parametrize('lines', TLS_PASSES.values(), ids=TLS_PASSES.keys())
-def test_tls_that_names_the_host(say, internet, lines):
-    said = b''.join(bytes.fromhex(line.partition(' ')[2]) for line in lines)
-    say(SITE, 443, lines, [SITE])
-    assert received(internet) == [said]
+def test_tls_that_names_the_host_passes(exchange, internet, lines):
+    sent = b''.join(bytes.fromhex(line.partition(' ')[2]) for line in lines)
+    exchange(SITE, 443, lines, [SITE])
+    assert received(internet) == [sent]
 
 
-# HTTP.
+# A server may ask for a second ClientHello (HelloRetryRequest, RFC 8446, 4.1.4). Its name could differ from the first.
 
-OWN, OTHERS = f'Host: {SITE}\r\n', f'Host: {GOAL}\r\n'
-# A server may ask for a second ClientHello (RFC 8446, 4.1.4), and not look at the name in it again.
-
-AGAIN = bytes.fromhex('cf21ad74e59a6111be1d8c021e65b891c2a211167abb8c5e079e09e2c8a8339c')
-RETRY = b'\2\0\0\x34\3\3' + AGAIN + b'\0\x13\1\0\0\x0c\0\x2b\0\2\3\4\0\x33\0\2\0\x18'
-EARLY, CHANGE = b'\x17\3\3\0\4data', b'\x14\3\3\0\1\1'
-SECOND = {
+RETRY_RANDOM = bytes.fromhex('cf21ad74e59a6111be1d8c021e65b891c2a211167abb8c5e079e09e2c8a8339c')
+RETRY = b'\2\0\0\x34\3\3' + RETRY_RANDOM + b'\0\x13\1\0\0\x0c\0\x2b\0\2\3\4\0\x33\0\2\0\x18'
+EARLY_DATA, CHANGE_CIPHER = b'\x17\3\3\0\4data', b'\x14\3\3\0\1\1'
+SECOND_HELLOS = {
     'at-once': send(hello(SITE), 'wait', hello(GOAL)),
-    'behind-a-change-of-cipher': send(hello(SITE), 'wait', CHANGE + hello(GOAL)),
-    'behind-early-data': send(hello(SITE) + CHANGE + EARLY, 'wait', EARLY + hello(GOAL)),
+    'behind-a-change-of-cipher': send(hello(SITE), 'wait', CHANGE_CIPHER + hello(GOAL)),
+    'behind-early-data': send(hello(SITE) + CHANGE_CIPHER + EARLY_DATA, 'wait', EARLY_DATA + hello(GOAL)),
     'before-it-is-asked-for': send(hello(SITE) + hello(GOAL)),
     'before-it-is-asked-for-and-then-the-end': send(hello(SITE) + hello(GOAL), 'end'),
     'in-one-byte-writes': send(hello(SITE), 'wait', *bytewise(hello(GOAL))),
@@ -183,80 +182,87 @@ SECOND = {
 }
 
 
-ASKED = {'whole': records(RETRY, 16384), 'two-records': records(RETRY, 30),
-         'behind-an-alert': b'\x15\3\3\0\2\1\x70' + records(RETRY, 16384)}
+RETRY_REQUESTS = {'whole': records(RETRY, 16384), 'two-records': records(RETRY, 30),
+                  'behind-an-alert': b'\x15\3\3\0\2\1\x70' + records(RETRY, 16384)}
 
 
-def ask_again(connection, visit, answer=ASKED['whole']):
-    """Reads a ClientHello, asks for another one, and listens."""
+def request_retry(connection, visit, answer=RETRY_REQUESTS['whole']):
+    """Receives a ClientHello, asks for another one, and receives until the client closes."""
     visit.received = bytearray(connection.recv(65536))
     connection.sendall(answer)
     for _ in servers.receive(connection, visit):
         pass
 
 
-@pytest.mark.parametrize('title', SECOND)
-def test_second_hello_that_does_not_name_the_host(say, internet, title):
-    internet.make_place('again.good.example', (443, ask_again))
+@pytest.mark.parametrize('title', SECOND_HELLOS)
+def test_second_hello_that_does_not_name_the_host_is_refused(exchange, internet, title):
+    internet.make_server('again.good.example', (443, request_retry))
     internet.names.zone[SITE] = internet.names.zone['again.good.example']
     for domains in (None, [SITE]):
-        result = say(SITE, 443, SECOND[title], domains)
+        result = exchange(SITE, 443, SECOND_HELLOS[title], domains)
         internet.settle()
         visit, = internet.visits_to('again.good.example')
-        hellos = visit.received.count(b'\x16\3\1')      # records of the handshake
-        assert hellos > 1 if domains is None else hellos == 1, result.said
+        hellos = visit.received.count(b'\x16\3\1')      # handshake records
+        assert hellos > 1 if domains is None else hellos == 1, result.output
         internet.visits.clear()
 
 
-@pytest.mark.parametrize('answer', ASKED.values(), ids=ASKED.keys())
-def test_second_hello_is_seen_however_it_is_asked_for(say, internet, answer):
-    internet.make_place('again.good.example', (443, lambda connection, visit: ask_again(connection, visit, answer)))
+@pytest.mark.parametrize('answer', RETRY_REQUESTS.values(), ids=RETRY_REQUESTS.keys())
+def test_second_hello_for_another_host_is_refused_whatever_the_retry_request_looks_like(exchange, internet, answer):
+    internet.make_server('again.good.example',
+                         (443, lambda connection, visit: request_retry(connection, visit, answer)))
     internet.names.zone[SITE] = internet.names.zone['again.good.example']
     for domains in (None, [SITE]):
-        say(SITE, 443, SECOND['at-once'], domains)
+        exchange(SITE, 443, SECOND_HELLOS['at-once'], domains)
         internet.settle()
         visit, = internet.visits_to('again.good.example')
         assert (GOAL.encode() in visit.received) == (domains is None)
         internet.visits.clear()
 
 
-def test_second_hello_that_names_the_host(boxed, internet):
-    """By a real client, whose first guess of a key does not suit the server."""
-    context = internet.authority.context('picky.good.example', ['http/1.1'])
+def test_second_hello_that_names_the_host_passes(boxed, internet):
+    """A real client sends it, because its first key share does not suit the server."""
+    context = internet.authority.server_context('picky.good.example', ['http/1.1'])
     context.set_ecdh_curve('secp384r1')
 
     def serve(connection, _):
-        with context.wrap_socket(connection, server_side=True) as secured:
-            secured.recv(65536)
-            secured.sendall(b'HTTP/1.1 200 OK\r\nContent-Length: 6\r\nConnection: close\r\n\r\npicky\n')
-    internet.make_place('picky.good.example', (443, serve))
-    result = boxed('openssl', 's_client', '-connect', 'picky.good.example:443', '-servername', 'picky.good.example', '-msg',
+        with context.wrap_socket(connection, server_side=True) as tls:
+            tls.recv(65536)
+            tls.sendall(b'HTTP/1.1 200 OK\r\nContent-Length: 6\r\nConnection: close\r\n\r\npicky\n')
+    internet.make_server('picky.good.example', (443, serve))
+    result = boxed('openssl', 's_client', '-connect', 'picky.good.example:443', '-servername', 'picky.good.example',
+                   '-msg',
                    domains=['picky.good.example'], input='GET / HTTP/1.0\n\n')
-    assert result.stdout.count('ClientHello') == 2, result.said
+    assert result.stdout.count('ClientHello') == 2, result.output
     result = boxed('curl', '-sS', 'https://picky.good.example/', domains=['picky.good.example'])
-    assert (result.returncode, result.stdout) == (0, 'picky\n'), result.said
+    assert (result.returncode, result.stdout) == (0, 'picky\n'), result.output
 
 
-def test_client_that_goes_before_the_answer(boxed, internet, programs):
-    """The server hears of it, though its answer was to be looked at first."""
+def test_server_sees_that_the_client_disconnected_before_the_answer(boxed, internet, programs):
+    """Egress waits for the answer, to inspect it, and must still pass on the client's EOF."""
     ended = []
 
-    def listen(connection, visit):
+    def receive_only(connection, visit):
         for _ in servers.receive(connection, visit):
             pass
         ended.append(visit.ended)
-    internet.make_place('silent.good.example', (443, listen))
-    result = boxed('sh', '-c', 'for i in 1 2 3; do curl -sS -m 0.5 https://silent.good.example/; done; sleep 1.5; touch over',
+    internet.make_server('silent.good.example', (443, receive_only))
+    result = boxed('sh', '-c', 'for i in 1 2 3; do curl -sS -m 0.5 https://silent.good.example/; done; sleep 1.5; '
+                               'touch over',
                    domains=['silent.good.example'])
-    assert 'timed out' in result.stderr and ended == ['closed'] * 3, result.said
+    assert 'timed out' in result.stderr and ended == ['closed'] * 3, result.output
 
 
-FIRST = f'GET /first HTTP/1.1\r\n{OWN}\r\n'.encode()
+# HTTP.
+
+OWN_HOST, OTHER_HOST = f'Host: {SITE}\r\n', f'Host: {GOAL}\r\n'
+FIRST = f'GET /first HTTP/1.1\r\n{OWN_HOST}\r\n'.encode()
 UPGRADE = b'Connection: upgrade\r\nUpgrade: websocket\r\n\r\n'
-SMUGGLED = f'GET /goal HTTP/1.1\r\n{OTHERS}\r\n'.encode()
+SMUGGLED = f'GET /goal HTTP/1.1\r\n{OTHER_HOST}\r\n'.encode()
 
 
-def head(*headers, line='POST /goal HTTP/1.1', body=SMUGGLED):
+def http_request(*headers, line='POST /goal HTTP/1.1', body=SMUGGLED):
+    """Lines for programs/say.py that send an HTTP request to SITE."""
     return send('\r\n'.join((line, f'Host: {SITE}', *headers, '', '')).encode() + body)
 
 
@@ -266,12 +272,12 @@ HTTP = {
     'host-missing': send(b'GET /goal HTTP/1.1\r\n\r\n'),
     'host-missing-1.0': send(b'GET /goal HTTP/1.0\r\n\r\n'),
     'host-missing-0.9': send(b'GET /goal\r\n'),
-    'host-twice': head(OTHERS.strip()),
-    'host-twice-other-first': send(f'GET /goal HTTP/1.1\r\n{OTHERS}{OWN}\r\n'.encode()),
+    'host-twice': http_request(OTHER_HOST.strip()),
+    'host-twice-other-first': send(f'GET /goal HTTP/1.1\r\n{OTHER_HOST}{OWN_HOST}\r\n'.encode()),
     'host-folded': send(f'GET /goal HTTP/1.1\r\nHost: {SITE}\r\n {GOAL}\r\n\r\n'.encode()),
-    'host-behind-a-fold': send(f'GET /goal HTTP/1.1\r\nX: y\r\n Host: {GOAL}\r\n{OWN}\r\n'.encode()),
-    'host-space-before-colon': send(f'GET /goal HTTP/1.1\r\nHost : {GOAL}\r\n{OWN}\r\n'.encode()),
-    'host-underlined': send(f'GET /goal HTTP/1.1\r\n{OWN}Content_Length: 3\r\n\r\nabc'.encode()),
+    'host-behind-a-fold': send(f'GET /goal HTTP/1.1\r\nX: y\r\n Host: {GOAL}\r\n{OWN_HOST}\r\n'.encode()),
+    'host-space-before-colon': send(f'GET /goal HTTP/1.1\r\nHost : {GOAL}\r\n{OWN_HOST}\r\n'.encode()),
+    'length-with-an-underscore': send(f'GET /goal HTTP/1.1\r\n{OWN_HOST}Content_Length: 3\r\n\r\nabc'.encode()),
     'host-with-a-nul': send(f'GET /goal HTTP/1.1\r\nHost: {SITE}\0.other.example\r\n\r\n'.encode()),
     'host-with-a-cr': send(f'GET /goal HTTP/1.1\r\nHost: {SITE}\rHost: {GOAL}\r\n\r\n'.encode()),
     'host-with-a-user': send(f'GET /goal HTTP/1.1\r\nHost: {SITE}@{GOAL}\r\n\r\n'.encode()),
@@ -281,14 +287,14 @@ HTTP = {
     'host-with-a-full-width-dot': send('GET /goal HTTP/1.1\r\nHost: echo.good\uff0eexample\r\n\r\n'.encode()),
     'host-two-in-one': send(f'GET /goal HTTP/1.1\r\nHost: {SITE}, {GOAL}\r\n\r\n'.encode()),
     'host-address': send(b'GET /goal HTTP/1.1\r\nHost: 10.0.0.1\r\n\r\n'),
-    'target-of-another': send(f'GET http://{GOAL}/goal HTTP/1.1\r\n{OWN}\r\n'.encode()),
-    'target-own-host-of-another': send(f'GET http://{SITE}/goal HTTP/1.1\r\n{OTHERS}\r\n'.encode()),
-    'target-with-a-user': send(f'GET http://{SITE}@{GOAL}/goal HTTP/1.1\r\n{OWN}\r\n'.encode()),
-    'target-two-slashes-https': send(f'GET https://{GOAL}/goal HTTP/1.1\r\n{OWN}\r\n'.encode()),
-    'target-connect': send(f'CONNECT {GOAL}:443/goal HTTP/1.1\r\n{OWN}\r\n'.encode()),
-    'target-with-a-tab': send(f'GET\t/goal HTTP/1.1\r\n{OWN}\r\n'.encode()),
+    'target-of-another': send(f'GET http://{GOAL}/goal HTTP/1.1\r\n{OWN_HOST}\r\n'.encode()),
+    'target-own-host-of-another': send(f'GET http://{SITE}/goal HTTP/1.1\r\n{OTHER_HOST}\r\n'.encode()),
+    'target-with-a-user': send(f'GET http://{SITE}@{GOAL}/goal HTTP/1.1\r\n{OWN_HOST}\r\n'.encode()),
+    'target-two-slashes-https': send(f'GET https://{GOAL}/goal HTTP/1.1\r\n{OWN_HOST}\r\n'.encode()),
+    'target-connect': send(f'CONNECT {GOAL}:443/goal HTTP/1.1\r\n{OWN_HOST}\r\n'.encode()),
+    'target-with-a-tab': send(f'GET\t/goal HTTP/1.1\r\n{OWN_HOST}\r\n'.encode()),
     'newlines-bare': send(f'GET /goal HTTP/1.1\nHost: {SITE}\n\n'.encode()),
-    'newline-bare-in-a-value': send(f'GET /goal HTTP/1.1\r\nX: y\n{OTHERS}{OWN}\r\n'.encode()),
+    'newline-bare-in-a-value': send(f'GET /goal HTTP/1.1\r\nX: y\n{OTHER_HOST}{OWN_HOST}\r\n'.encode()),
     'empty-lines-first': send(b'\r\n\r\n' + SMUGGLED),
     'space-first': send(b' ' + SMUGGLED),
     'nul-first': send(b'\0' + SMUGGLED),
@@ -296,81 +302,82 @@ HTTP = {
     'second-request': send(FIRST, 'wait', SMUGGLED),
     'pipelined': send(FIRST + SMUGGLED),
     'pipelined-in-one-byte-writes': bytewise(FIRST + SMUGGLED),
-    'behind-a-body': head('Content-Length: 3', body=b'abc' + SMUGGLED),
-    'behind-chunks': head('Transfer-Encoding: chunked', body=b'3\r\nabc\r\n0\r\n\r\n' + SMUGGLED),
-    'length-and-chunks': head(f'Content-Length: {len(CHUNKED)}', 'Transfer-Encoding: chunked',
-                              body=b'0\r\n\r\n' + SMUGGLED),
-    'length-twice': head('Content-Length: 0', f'Content-Length: {len(SMUGGLED)}'),
-    'length-list': head(f'Content-Length: {len(SMUGGLED)}, 0'),
-    'length-signed': head(f'Content-Length: +{len(SMUGGLED)}'),
-    'length-octal': head(f'Content-Length: 0{len(SMUGGLED)}'),
-    'length-hexadecimal': head(f'Content-Length: {len(SMUGGLED):#x}'),
-    'length-negative': head('Content-Length: -1'),
-    'length-too-large': head(f'Content-Length: {2 ** 64 + 3}'),
-    'length-space-before-colon': head(f'Content-Length : {len(SMUGGLED)}'),
-    'coding-space-before-colon': head('Transfer-Encoding : chunked', body=CHUNKED),
-    'coding-tab-before': head('Transfer-Encoding:\tchunked', body=CHUNKED),
-    'coding-vertical-tab': head('Transfer-Encoding: \vchunked', body=CHUNKED),
-    'coding-twice': head('Transfer-Encoding: chunked', 'Transfer-Encoding: identity', body=CHUNKED),
-    'coding-list': head('Transfer-Encoding: identity, chunked', body=CHUNKED),
-    'coding-unknown': head('Transfer-Encoding: xchunked', body=CHUNKED),
-    'coding-quoted': head('Transfer-Encoding: "chunked"', body=CHUNKED),
-    'coding-underlined': head('Transfer_Encoding: chunked', body=CHUNKED),
-    'coding-in-1.0': head('Transfer-Encoding: chunked', line='POST /goal HTTP/1.0', body=CHUNKED),
-    'coding-by-connection': head('Connection: Transfer-Encoding', 'Transfer-Encoding: chunked', body=CHUNKED),
-    'chunk-size-signed': head('Transfer-Encoding: chunked', body=b'+' + CHUNKED),
-    'chunk-size-hexadecimal': head('Transfer-Encoding: chunked', body=b'0x' + CHUNKED),
-    'chunk-size-too-large': head('Transfer-Encoding: chunked', body=b'1' + b'0' * 15 + CHUNKED),
-    'chunk-without-its-end': head('Transfer-Encoding: chunked', body=b'3\r\nabcde\r\n0\r\n\r\n' + SMUGGLED),
-    'chunk-bare-newline': head('Transfer-Encoding: chunked', body=b'0\n\n' + SMUGGLED),
-    'chunk-extension-quoted': head('Transfer-Encoding: chunked', body=b'0;x="\r\n\r\n' + SMUGGLED),
-    'trailer-with-a-host': head('Transfer-Encoding: chunked', body=b'0\r\n' + OTHERS.encode() + b'\r\n' + SMUGGLED),
+    'behind-a-body': http_request('Content-Length: 3', body=b'abc' + SMUGGLED),
+    'behind-chunks': http_request('Transfer-Encoding: chunked', body=b'3\r\nabc\r\n0\r\n\r\n' + SMUGGLED),
+    'length-and-chunks': http_request(f'Content-Length: {len(CHUNKED)}', 'Transfer-Encoding: chunked',
+                                      body=b'0\r\n\r\n' + SMUGGLED),
+    'length-twice': http_request('Content-Length: 0', f'Content-Length: {len(SMUGGLED)}'),
+    'length-list': http_request(f'Content-Length: {len(SMUGGLED)}, 0'),
+    'length-signed': http_request(f'Content-Length: +{len(SMUGGLED)}'),
+    'length-octal': http_request(f'Content-Length: 0{len(SMUGGLED)}'),
+    'length-hexadecimal': http_request(f'Content-Length: {len(SMUGGLED):#x}'),
+    'length-negative': http_request('Content-Length: -1'),
+    'length-too-large': http_request(f'Content-Length: {2 ** 64 + 3}'),
+    'length-space-before-colon': http_request(f'Content-Length : {len(SMUGGLED)}'),
+    'coding-space-before-colon': http_request('Transfer-Encoding : chunked', body=CHUNKED),
+    'coding-tab-before': http_request('Transfer-Encoding:\tchunked', body=CHUNKED),
+    'coding-vertical-tab': http_request('Transfer-Encoding: \vchunked', body=CHUNKED),
+    'coding-twice': http_request('Transfer-Encoding: chunked', 'Transfer-Encoding: identity', body=CHUNKED),
+    'coding-list': http_request('Transfer-Encoding: identity, chunked', body=CHUNKED),
+    'coding-unknown': http_request('Transfer-Encoding: xchunked', body=CHUNKED),
+    'coding-quoted': http_request('Transfer-Encoding: "chunked"', body=CHUNKED),
+    'coding-with-an-underscore': http_request('Transfer_Encoding: chunked', body=CHUNKED),
+    'coding-in-1.0': http_request('Transfer-Encoding: chunked', line='POST /goal HTTP/1.0', body=CHUNKED),
+    'coding-by-connection': http_request('Connection: Transfer-Encoding', 'Transfer-Encoding: chunked', body=CHUNKED),
+    'chunk-size-signed': http_request('Transfer-Encoding: chunked', body=b'+' + CHUNKED),
+    'chunk-size-hexadecimal': http_request('Transfer-Encoding: chunked', body=b'0x' + CHUNKED),
+    'chunk-size-too-large': http_request('Transfer-Encoding: chunked', body=b'1' + b'0' * 15 + CHUNKED),
+    'chunk-without-its-end': http_request('Transfer-Encoding: chunked', body=b'3\r\nabcde\r\n0\r\n\r\n' + SMUGGLED),
+    'chunk-bare-newline': http_request('Transfer-Encoding: chunked', body=b'0\n\n' + SMUGGLED),
+    'chunk-extension-quoted': http_request('Transfer-Encoding: chunked', body=b'0;x="\r\n\r\n' + SMUGGLED),
+    'trailer-with-a-host': http_request('Transfer-Encoding: chunked',
+                                        body=b'0\r\n' + OTHER_HOST.encode() + b'\r\n' + SMUGGLED),
     'http2-at-once': send(b'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n' + SMUGGLED),
-    'version-unknown': head(line='GET /goal HTTP/1.2', body=b''),
-    'websocket-that-nobody-answered': send(FIRST[:-2] + UPGRADE + SMUGGLED),
+    'version-unknown': http_request(line='GET /goal HTTP/1.2', body=b''),
+    'websocket-without-an-answer': send(FIRST[:-2] + UPGRADE + SMUGGLED),
     'tls-on-80': send(hello(SITE) + b'/goal'),
     'ssh-on-80': send(b'SSH-2.0-goal\r\n'),
     'head-without-end': send(b'GET /' + b'a' * 100000 + b'/goal'),
     'headers-without-end': send(FIRST[:-2] + b'x: y\r\n' * 20000 + b'x: goal\r\n\r\n'),
 }
-# The head of these is in order, and comes to the server; what is behind it may not.
-PASS_UP_TO = {title for title in HTTP if title.startswith(('behind', 'chunk', 'trailer'))}
+# The headers of these are valid and reach the server. What follows them must not.
+HEADERS_PASS = {title for title in HTTP if title.startswith(('behind', 'chunk', 'trailer'))}
 
 
 @pytest.mark.parametrize('title', HTTP)
-def test_http_that_another_host_could_answer(say, internet, title):
+def test_http_that_a_server_could_take_for_another_host_does_not_arrive(exchange, internet, title):
     lines = HTTP[title]
-    goal = SMUGGLED if title in PASS_UP_TO else b'goal'
-    assert goal.decode().replace('\r\n', '\n') in say(SITE, 80, lines).stdout
+    goal = SMUGGLED if title in HEADERS_PASS else b'goal'
+    assert goal.decode().replace('\r\n', '\n') in exchange(SITE, 80, lines).stdout
     internet.visits.clear()
-    result = say(SITE, 80, lines, [SITE])
-    assert goal not in b''.join(received(internet)), result.said
+    result = exchange(SITE, 80, lines, [SITE])
+    assert goal not in b''.join(received(internet)), result.output
     assert result.seconds < 5
 
 
-@pytest.mark.parametrize('cut', [False, True], ids=['whole', 'bytewise'])
-@pytest.mark.parametrize('said', [
+@pytest.mark.parametrize('split', [False, True], ids=['whole', 'bytewise'])
+@pytest.mark.parametrize('data', [
     FIRST, FIRST + FIRST, f'GET http://{SITE}/ HTTP/1.1\r\nhost: {SITE.upper()}:80\r\n\r\n'.encode(),
-    f'POST / HTTP/1.1\r\n{OWN}Content-Length: {len(SMUGGLED)}\r\n\r\n'.encode() + SMUGGLED,
+    f'POST / HTTP/1.1\r\n{OWN_HOST}Content-Length: {len(SMUGGLED)}\r\n\r\n'.encode() + SMUGGLED,
 ], ids=['one', 'two', 'absolute', 'body-that-looks-like-one'])
-def test_http_that_names_the_host(say, internet, said, cut):
-    say(SITE, 80, bytewise(said) if cut else send(said), [SITE])
-    assert received(internet) == [said]
+def test_http_that_names_the_host_passes(exchange, internet, data, split):
+    exchange(SITE, 80, bytewise(data) if split else send(data), [SITE])
+    assert received(internet) == [data]
 
 
-def test_offer_of_http2_does_not_come_to_the_server(say, internet):
-    lines = head('Connection: Upgrade, HTTP2-Settings', 'Upgrade: h2c', 'HTTP2-Settings: AAMAAABkAAQAAP__',
-                 line='GET /goal HTTP/1.1', body=b'')
-    say(SITE, 80, lines)
+def test_offer_to_upgrade_to_http2_is_removed(exchange, internet):
+    lines = http_request('Connection: Upgrade, HTTP2-Settings', 'Upgrade: h2c', 'HTTP2-Settings: AAMAAABkAAQAAP__',
+                         line='GET /goal HTTP/1.1', body=b'')
+    exchange(SITE, 80, lines)
     assert b'Upgrade: h2c' in received(internet)[0]
     internet.visits.clear()
-    say(SITE, 80, lines, [SITE])
-    got, = received(internet)
-    assert got.startswith(b'GET /goal HTTP/1.1\r\n') and b'h2c' not in got and b'AAMAAABkAAQAAP__' not in got
+    exchange(SITE, 80, lines, [SITE])
+    data, = received(internet)
+    assert data.startswith(b'GET /goal HTTP/1.1\r\n') and b'h2c' not in data and b'AAMAAABkAAQAAP__' not in data
 
 
-def send_slowly(connection, visit):
-    """Its first answer has a body that looks like the beginning of another answer, and comes late."""
+def answer_with_late_body(connection, visit):
+    """Sends an answer whose body comes late and looks like the beginning of another answer, and then echoes."""
     visit.received = connection.recv(65536)
     connection.sendall(b'HTTP/1.1 200 OK\r\nContent-Length: 36\r\n\r\n')
     threading.Event().wait(0.1)
@@ -378,35 +385,37 @@ def send_slowly(connection, visit):
     servers.echo(connection, visit)
 
 
-def test_body_of_an_earlier_answer_is_no_answer(say, internet):
-    """A request to become a WebSocket, sent behind another one, was answered by that one's body; then all passed."""
-    internet.make_place('slowly.good.example', (80, send_slowly))
+def test_body_of_an_earlier_answer_is_not_taken_for_the_answer_to_an_upgrade(exchange, internet):
+    """A request for a WebSocket followed another request. Egress took the body of the first answer for the server's
+    consent, and then passed everything."""
+    internet.make_server('slowly.good.example', (80, answer_with_late_body))
     own = b'Host: slowly.good.example\r\n'
     lines = send(b'GET / HTTP/1.1\r\n' + own + b'\r\n', 'wait',
                  b'GET / HTTP/1.1\r\n' + own + UPGRADE, SMUGGLED)
     for domains in (None, ['slowly.good.example']):
-        say('slowly.good.example', 80, lines, domains)
+        exchange('slowly.good.example', 80, lines, domains)
         internet.settle()
         visit, = internet.visits_to('slowly.good.example')
         assert (GOAL.encode() in visit.received) == (domains is None)
         internet.visits.clear()
 
 
-def switch(connection, visit):
+def switch_protocols(connection, visit):
+    """Consents to an upgrade, and then echoes."""
     visit.received = connection.recv(65536)
     connection.sendall(b'HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n')
     servers.echo(connection, visit)
 
 
-def test_websocket_passes(say, internet):
-    internet.make_place('socket.good.example', (80, switch))
+def test_websocket_passes(exchange, internet):
+    internet.make_server('socket.good.example', (80, switch_protocols))
     lines = send(b'GET / HTTP/1.1\r\nHost: socket.good.example\r\n' + UPGRADE, 'wait', b'\x81\5hello',
                  'wait', b'\x81\5again')
-    result = say('socket.good.example', 80, lines, ['socket.good.example'])
-    assert 'hello' in result.stdout and 'again' in result.stdout, result.said
+    result = exchange('socket.good.example', 80, lines, ['socket.good.example'])
+    assert 'hello' in result.stdout and 'again' in result.stdout, result.output
 
 
-# A port that carries anything still carries no HTTP for another host.
+# Any protocol may pass on other ports, but no HTTP for another host.
 
 @pytest.mark.parametrize('lines', [
     send(SMUGGLED), bytewise(SMUGGLED), send(SMUGGLED[:9], 'pause', SMUGGLED[9:]),
@@ -414,58 +423,58 @@ def test_websocket_passes(say, internet):
     send(SMUGGLED.replace(b' HTTP', b'\x1cHTTP')), send(b'\x1f' + SMUGGLED), send(SMUGGLED.replace(b'\r', b'')),
 ], ids=['whole', 'bytewise', 'cut', 'form-feed', 'vertical-tab', 'form-feed-first', 'separator', 'separator-first',
         'bare-newlines'])
-def test_http_for_another_host_on_a_port_for_anything(say, internet, lines):
-    """Python's http.server takes all of these: it splits the line at every kind of white space."""
+def test_http_for_another_host_is_refused_on_other_ports(exchange, internet, lines):
+    """Python's http.server accepts all of these: it splits the line at every kind of white space."""
     web = internet.web['front.good.example']
     for address in web.sites[0].addresses:
-        internet.listen(address, 8081, web.plain, 'front.good.example')
+        internet.listen(address, 8081, web.serve_http, 'front.good.example')
 
     def requests():
         internet.settle()
         return [request.host for visit in internet.visits_to('front.good.example') for request in visit.requests]
-    say('front.good.example', 8081, lines)
+    exchange('front.good.example', 8081, lines)
     assert requests() == [GOAL]
     internet.visits.clear()
-    result = say('front.good.example', 8081, lines, ['front.good.example:8081'])
-    assert requests() == [], result.said
+    result = exchange('front.good.example', 8081, lines, ['front.good.example:8081'])
+    assert requests() == [], result.output
 
 
 # Proxies.
 
 def join(one, other):
-    """Carries what comes from one to the other, and back, until one of them has ended."""
-    def carry(source, target):
+    """Passes data on in both directions until both have closed."""
+    def pass_on(source, target):
         while data := source.recv(65536):
             target.sendall(data)
         target.shutdown(socket.SHUT_WR)
-    back = threading.Thread(target=until_gone, args=(carry, other, one), daemon=True)
+    back = threading.Thread(target=ignore_errors, args=(pass_on, other, one), daemon=True)
     back.start()
-    until_gone(carry, one, other)
+    ignore_errors(pass_on, one, other)
     back.join()
 
 
-def until_gone(function, *arguments):
+def ignore_errors(function, *arguments):
     try:
         function(*arguments)
     except OSError:
-        pass        # they go as they please
+        pass        # a peer may disconnect at any time
 
 
-def obey_http(connection, visit):
-    """An HTTP proxy that goes wherever it is told to, in every spelling that the C library has."""
+def serve_http_proxy(connection, visit):
+    """An HTTP proxy that connects to any host, in every spelling that the C library accepts."""
     asked = connection.recv(65536)
     method, target = asked.split()[:2]
-    where = target.decode('latin-1').removeprefix('http://').partition('/')[0].partition('\0')[0]
-    host, _, port = where.rpartition(':') if where.rpartition(':')[2].isdigit() else (where, '', '80')
-    with socket.create_connection((host.strip('[]').strip(), int(port)), 5) as there:
+    authority = target.decode('latin-1').removeprefix('http://').partition('/')[0].partition('\0')[0]
+    host, _, port = authority.rpartition(':') if authority.rpartition(':')[2].isdigit() else (authority, '', '80')
+    with socket.create_connection((host.strip('[]').strip(), int(port)), 5) as upstream:
         if method == b'CONNECT':
             connection.sendall(b'HTTP/1.1 200 OK\r\n\r\n')
         else:
-            there.sendall(asked.replace(target, b'/', 1))
-        join(connection, there)
+            upstream.sendall(asked.replace(target, b'/', 1))
+        join(connection, upstream)
 
 
-def obey_socks(connection, visit):
+def serve_socks_proxy(connection, visit):
     """The same for SOCKS5."""
     connection.recv(3)
     connection.sendall(b'\5\0')
@@ -473,17 +482,19 @@ def obey_socks(connection, visit):
     size = {1: 4, 4: 16}.get(asked[3], 0)
     host = socket.inet_ntop(socket.AF_INET if size == 4 else socket.AF_INET6, asked[4:4 + size]) if size else (
         asked[5:-2].decode('latin-1').partition('\0')[0].strip())
-    with socket.create_connection((host, int.from_bytes(asked[-2:], 'big')), 5) as there:
+    with socket.create_connection((host, int.from_bytes(asked[-2:], 'big')), 5) as upstream:
         connection.sendall(b'\5\0\0\1\0\0\0\0\0\0')
-        join(connection, there)
+        join(connection, upstream)
 
 
 @pytest.fixture
 def proxies(internet):
-    """Outside, in the places where a box has its own."""
-    internet.listen('127.0.0.1', 3128, obey_http, 'proxy', internet.host)
-    internet.listen('127.0.0.1', 1080, obey_socks, 'proxy', internet.host)
+    """Proxies on the host, without restrictions, at the addresses where a box has its own."""
+    internet.listen('127.0.0.1', 3128, serve_http_proxy, 'proxy', internet.host)
+    internet.listen('127.0.0.1', 1080, serve_socks_proxy, 'proxy', internet.host)
 
+
+# Each of these returns the port of a proxy and lines for programs/say.py.
 
 def connect(host, port=80, name=GOOD):
     return 3128, send(f'CONNECT {host}:{port} HTTP/1.1\r\nHost: {host}:{port}\r\n\r\n'.encode('latin-1'), 'wait',
@@ -491,37 +502,39 @@ def connect(host, port=80, name=GOOD):
 
 
 def absolute(host, port=80):
-    where = host if port == 80 else f'{host}:{port}'
-    return 3128, send(f'GET http://{where}/ HTTP/1.1\r\nHost: {where}\r\n\r\n'.encode('latin-1'))
+    authority = host if port == 80 else f'{host}:{port}'
+    return 3128, send(f'GET http://{authority}/ HTTP/1.1\r\nHost: {authority}\r\n\r\n'.encode('latin-1'))
 
 
 def socks(host, port=80, kind=3):
     host = host.encode('latin-1')
     family = {1: socket.AF_INET, 4: socket.AF_INET6}.get(kind)
-    where = socket.inet_pton(family, host.decode()) if family else bytes([len(host)]) + host
-    return 1080, send(b'\5\1\0', 'wait', b'\5\1\0' + bytes([kind]) + where + struct.pack('!H', port), 'wait',
+    address = socket.inet_pton(family, host.decode()) if family else bytes([len(host)]) + host
+    return 1080, send(b'\5\1\0', 'wait', b'\5\1\0' + bytes([kind]) + address + struct.pack('!H', port), 'wait',
                       f'GET / HTTP/1.1\r\nHost: {GOOD}\r\n\r\n'.encode())
 
 
-# Addresses where nothing may go, as the C library and browsers read them.
+# Spellings of forbidden addresses that the C library and browsers accept.
 SPELLINGS = {
     'plain': '10.0.0.1', 'decimal': '167772161', 'hexadecimal': '0xa000001', 'octal': '012.0.0.1', 'short': '10.1',
     'mixed': '0xa.0.1', 'loopback': '127.0.0.1', 'loopback-short': '127.1', 'zero': '0', 'metadata': METADATA,
     'host': HOST[0],
     'localhost': 'localhost', 'fake': '198.18.0.9', 'public': '93.184.216.1',
 }
-SIX = {'six': '[fd12::1]', 'mapped': '[::ffff:10.0.0.1]', 'mapped-hexadecimal': '[::ffff:a00:1]', 'loopback6': '[::1]',
-       'translated': '[64:ff9b::a00:1]', 'fake6': '[fd72:696e:6777:616c::99]'}
+SPELLINGS6 = {
+    'six': '[fd12::1]', 'mapped': '[::ffff:10.0.0.1]', 'mapped-hexadecimal': '[::ffff:a00:1]', 'loopback6': '[::1]',
+    'translated': '[64:ff9b::a00:1]', 'fake6': '[fd72:696e:6777:616c::99]',
+}
 NAMES = {
     'name-of-another': OTHER, 'name-with-a-nul': f'{OTHER}\0.{GOOD}', 'name-of-the-parent': 'good.example',
     'name-with-a-suffix': f'{GOOD}.other.example', 'name-with-a-prefix': f'x{GOOD}',
 }
 PROXIED = {
-    **{f'connect-{title}': connect(host) for title, host in {**SPELLINGS, **SIX, **NAMES}.items()},
-    **{f'absolute-{title}': absolute({**SPELLINGS, **SIX, **NAMES}[title]) for title in (
+    **{f'connect-{title}': connect(host) for title, host in {**SPELLINGS, **SPELLINGS6, **NAMES}.items()},
+    **{f'absolute-{title}': absolute({**SPELLINGS, **SPELLINGS6, **NAMES}[title]) for title in (
         'plain', 'octal', 'short', 'metadata', 'mapped', 'loopback6', 'name-of-another', 'name-with-a-suffix')},
     **{f'socks-{title}': socks(host) for title, host in {**SPELLINGS, **NAMES}.items()},
-    **{f'socks-{title}': socks(host.strip('[]'), kind=4) for title, host in SIX.items()},
+    **{f'socks-{title}': socks(host.strip('[]'), kind=4) for title, host in SPELLINGS6.items()},
     'socks-name-with-cr-lf': socks(f'{OTHER}\r\n'),
     'socks-name-with-a-space': socks(f'{OTHER} '),
     'connect-name-with-a-cr': connect(f'{OTHER}\r'),
@@ -536,11 +549,11 @@ PROXIED = {
         f'GET / HTTP/1.1\r\nHost: {GOOD}\r\n\r\n'.encode())),
     'absolute-then-another-host': (3128, absolute(GOOD)[1] + ['wait'] + absolute(OTHER)[1]),
 }
-ONLY_INSIDE = {'absolute-then-another-host'}       # ours outside carries one
+ONLY_INSIDE = {'absolute-then-another-host'}       # the proxy outside handles only one request for each connection
 
 
 @pytest.mark.parametrize('title', PROXIED)
-def test_proxy_is_asked_for_what_may_not_be_reached(say, internet, proxies, title):
+def test_proxy_refuses_hosts_that_are_not_allowed(exchange, internet, proxies, title):
     port, lines = PROXIED[title]
     for name in (f'{GOOD}.other.example', f'x{GOOD}', 'good.example'):
         internet.names.zone[name] = internet.names.zone[OTHER]
@@ -548,29 +561,29 @@ def test_proxy_is_asked_for_what_may_not_be_reached(say, internet, proxies, titl
     def reached():
         internet.settle()
         return [visit for visit in internet.visits if visit.server not in ('proxy', 'resolver')]
-    say('127.0.0.1', port, lines)
+    exchange('127.0.0.1', port, lines)
     assert reached() or title in ONLY_INSIDE
     internet.visits.clear()
-    internet.names.forget()
-    result = say('127.0.0.1', port, lines, [GOOD])
-    assert [visit for visit in reached() if visit.server != GOOD] == [], result.said
+    internet.names.reset()
+    result = exchange('127.0.0.1', port, lines, [GOOD])
+    assert [visit for visit in reached() if visit.server != GOOD] == [], result.output
     assert {request.host for visit in reached() for request in visit.requests} <= {GOOD}
     assert {query.name for query in internet.names.queries} <= {GOOD}
     assert result.seconds < 4
 
 
-def test_tunnel_shows_another_name_in_tls(say, internet, proxies):
-    """CONNECT, SNI and Host are three names, of which only the first is allowed."""
+def test_tls_for_another_host_in_a_proxy_tunnel_is_refused(exchange, internet, proxies):
+    """CONNECT has the allowed name, SNI has another."""
     lines = connect(SITE, 443)[1][:-1] + send(hello(GOAL))
-    say('127.0.0.1', 3128, lines)
+    exchange('127.0.0.1', 3128, lines)
     assert received(internet)
     internet.visits.clear()
-    result = say('127.0.0.1', 3128, lines, [SITE])
+    result = exchange('127.0.0.1', 3128, lines, [SITE])
     assert result.stdout.startswith('HTTP/1.1 200') and received(internet) == []
     assert GOAL in result.stderr
 
 
 @pytest.mark.parametrize('command', [2, 3], ids=['bind', 'datagrams'])
-def test_socks_commands_that_are_none_of_ours(say, command):
+def test_socks_commands_other_than_connect_are_refused(exchange, command):
     lines = send(b'\5\1\0', 'wait', bytes([5, command, 0, 1, 0, 0, 0, 0, 0, 0]))
-    assert say('127.0.0.1', 1080, lines, [GOOD]).stdout.encode('utf-8', 'surrogateescape')[2:4] == b'\5\7'
+    assert exchange('127.0.0.1', 1080, lines, [GOOD]).stdout.encode('utf-8', 'surrogateescape')[2:4] == b'\5\7'

@@ -1,8 +1,9 @@
-"""Real programs in a box, without any setting for a proxy: each reaches the name that is allowed, and learns in time
-and in words of its own that there is no other.
+"""Real programs in a box, without proxy settings: each reaches the allowed name, and for any other name quickly reports
+its usual error for a name that does not exist.
 
-Each client is one row. Outside it reaches both names, so that a broken one proves nothing, and says what the row has of
-a name that does not exist; inside it has to say that of a name that does exist and is not allowed.
+Each client is one row of a table. Outside a box it must reach both names, so that a broken client is noticed, and must
+report the row's error for a name that does not exist. In a box it must report the same error for a name that exists but
+is not allowed.
 """
 import dataclasses
 import glob
@@ -16,7 +17,7 @@ from internet import GOOD, OTHER
 from offers import CONTENT
 
 LEVELS = ('strict', 'maximum')
-PATIENCE = 20           # seconds for any answer, on a busy machine too; a client that hangs does so for longer
+TIMEOUT = 20            # seconds in which a client must succeed or fail, on a busy machine too
 MISSING = 'missing.good.example'
 
 SSH = 'ssh -F none -i {key} -o UserKnownHostsFile={known_hosts} -o BatchMode=yes'
@@ -29,27 +30,28 @@ PIP = ('PYTHONPATH=$(echo /usr/share/python-wheels/pip-*.whl) /usr/bin/python3 -
 URLLIB = ('/usr/bin/python3 -c "import sys, urllib.request; '
           "sys.stdout.write(urllib.request.urlopen('https://{name}/').read().decode())\"")
 
-# Remarks, and then the records of the answer.
-DIG, REMARKS = 'dig +tries=1 +noall +comments +answer', r'(;.*\n|\n)*'
-# An address of a site, and one out of those that a name has inside a box.
+# dig prints comments, and then the records of the answer.
+DIG, COMMENTS = 'dig +tries=1 +noall +comments +answer', r'(;.*\n|\n)*'
+# Addresses of a site, and the addresses that stand for a name in a box.
 REAL4, REAL6 = r'93\.184\.216\.\d+', r'2606:2800:220::\d+'
 FAKE4, FAKE6 = r'198\.1[89]\.\d+\.\d+', r'fd72:696e:6777:616c:[0-9a-f:]+'
 
 
 @dataclasses.dataclass(frozen=True)
 class Client:
-    """One row. line is for the shell; {name}, {ca}, {key}, {known_hosts} and {programs} stand for what the test has.
+    """One row. line: a shell command; the test fills in {name}, {ca}, {key}, {known_hosts} and {programs}.
 
-    says: a regular expression for all of its output when it reaches the name; inside: the same in a box, if it differs.
-    status and refusal: its exit status and words for a name that is not there.
-    port: that the domain is allowed with; none means those that any host has. needs: programs, or files.
+    output: a regular expression for its whole standard output when it reaches the name; box_output: the same in a box,
+    if it differs. error_status and error: its exit status, and a regular expression for its message, if the name does
+    not exist. port: the port to allow; without it the default ports are allowed. needs: programs or files that the
+    machine must have.
     """
     title: str
     line: str
-    says: str
-    status: int
-    refusal: str
-    inside: str = ''
+    output: str
+    error_status: int
+    error: str
+    box_output: str = ''
     port: str = ''
     needs: tuple = ()
 
@@ -83,10 +85,10 @@ CLIENTS = [
     Client('go', '{programs}/fetch-go https://{name}/', HTTPS, 1, 'lookup {name} on .*: no such host', needs=('go',)),
     Client('nc', f'{REQUEST} | nc {{name}} 80', rf'HTTP/1\.1 200 OK\n(.+\n)+\n{HTTP}', 1,
            f'nc: getaddrinfo for host "{{name}}" port 80: {NOT_KNOWN}'),
-    Client('dig-a', f'{DIG} {{name}}', rf'{REMARKS}{{name}}\.\t+\d+\tIN\tA\t{REAL4}\n\n', 0, 'status: NXDOMAIN',
-           rf'{REMARKS}{{name}}\.\t+\d+\tIN\tA\t{FAKE4}\n\n'),
-    Client('dig-aaaa-tcp', f'{DIG} +tcp {{name}} AAAA', rf'{REMARKS}{{name}}\.\t+\d+\tIN\tAAAA\t{REAL6}\n\n', 0,
-           'status: NXDOMAIN', rf'{REMARKS}{{name}}\.\t+\d+\tIN\tAAAA\t{FAKE6}\n\n'),
+    Client('dig-a', f'{DIG} {{name}}', rf'{COMMENTS}{{name}}\.\t+\d+\tIN\tA\t{REAL4}\n\n', 0, 'status: NXDOMAIN',
+           rf'{COMMENTS}{{name}}\.\t+\d+\tIN\tA\t{FAKE4}\n\n'),
+    Client('dig-aaaa-tcp', f'{DIG} +tcp {{name}} AAAA', rf'{COMMENTS}{{name}}\.\t+\d+\tIN\tAAAA\t{REAL6}\n\n', 0,
+           'status: NXDOMAIN', rf'{COMMENTS}{{name}}\.\t+\d+\tIN\tAAAA\t{FAKE6}\n\n'),
     Client('getent', 'getent ahostsv4 {name}', rf'({REAL4} +[A-Z]+ .*\n){{3}}', 2, '', rf'({FAKE4} +[A-Z]+ .*\n){{3}}'),
     Client('busybox-wget', 'busybox wget -q -O- http://{name}/', HTTP, 1, "bad address '{name}'"),
     Client('busybox-nslookup', 'busybox nslookup {name}', rf'(.*\n)*Address: {REAL4}\n(.*\n)*', 1,
@@ -97,7 +99,7 @@ each_level = pytest.mark.parametrize('level', LEVELS)
 
 
 @pytest.fixture(autouse=True)
-def machine_has_it(client):
+def skip_missing_programs(client):
     for need in client.needs:
         if not (glob.glob(need) if '/' in need else shutil.which(need, path='/usr/local/bin:/usr/bin:/bin')):
             pytest.skip(f'this machine has no {need}')
@@ -105,49 +107,49 @@ def machine_has_it(client):
 
 @dataclasses.dataclass
 class Trial:
-    """A client in the hand of a test."""
+    """Runs one client and checks its result."""
     client: Client
-    places: dict
+    paths: dict
     outside: Callable
     boxed: Callable
 
-    def fill(self, text, name):
-        for key, value in {**self.places, 'name': name}.items():
+    def fill_in(self, text, name):
+        for key, value in {**self.paths, 'name': name}.items():
             text = text.replace(f'{{{key}}}', str(value))
         return text
 
     def run(self, name, level=None):
-        """Outside, or at a level in a box that may reach GOOD."""
-        command = 'sh', '-c', self.fill(self.client.line, name)
+        """Runs the client outside, or, with a level, in a box that may reach GOOD."""
+        command = 'sh', '-c', self.fill_in(self.client.line, name)
         if not level:
             return self.outside(*command)
         return self.boxed(*command, domains=[f'{GOOD}{self.client.port}'], level=level)
 
-    def check_reached(self, result, name, says):
-        expected = self.fill(says, name)
-        assert result.returncode == 0, result.said
-        assert re.fullmatch(expected, result.stdout), f'expected {expected!r}: {result.said}'
-        assert result.seconds < PATIENCE
+    def check_reached(self, result, name, output):
+        expected = self.fill_in(output, name)
+        assert result.returncode == 0, result.output
+        assert re.fullmatch(expected, result.stdout), f'expected {expected!r}: {result.output}'
+        assert result.seconds < TIMEOUT
 
     def check_refused(self, result, name):
-        expected = self.fill(self.client.refusal, name)
-        assert result.returncode == self.client.status, result.said
-        assert re.search(expected, result.said), f'expected {expected!r}: {result.said}'
-        assert f'{name} over' not in result.said and CONTENT not in result.said
-        assert result.seconds < PATIENCE
+        expected = self.fill_in(self.client.error, name)
+        assert result.returncode == self.client.error_status, result.output
+        assert re.search(expected, result.output), f'expected {expected!r}: {result.output}'
+        assert f'{name} over' not in result.output and CONTENT not in result.output
+        assert result.seconds < TIMEOUT
 
 
 @pytest.fixture
 def trial(internet, programs, outside, boxed, client):
-    places = {'ca': internet.authority.file, 'key': internet.ssh.client_key, 'known_hosts': internet.ssh.known_hosts,
-              'programs': programs}
-    return Trial(client, places, outside, boxed)
+    paths = {'ca': internet.authority.ca_file, 'key': internet.ssh.client_key, 'known_hosts': internet.ssh.known_hosts,
+             'programs': programs}
+    return Trial(client, paths, outside, boxed)
 
 
 @each_client
 def test_client_works_outside(trial, client, workspace):
     for name in (GOOD, OTHER):
-        trial.check_reached(trial.run(name), name, client.says)
+        trial.check_reached(trial.run(name), name, client.output)
         shutil.rmtree(workspace / 'thing', ignore_errors=True)
     trial.check_refused(trial.run(MISSING), MISSING)
 
@@ -155,20 +157,20 @@ def test_client_works_outside(trial, client, workspace):
 @each_client
 @each_level
 def test_allowed_name_is_reached(trial, internet, client, level):
-    trial.check_reached(trial.run(GOOD, level), GOOD, client.inside or client.says)
-    seen = [visit for visit in internet.visits if visit.server != 'resolver']
-    assert all(visit.server == GOOD for visit in seen), seen
-    assert {visit.sni for visit in seen if visit.port == 443} <= {GOOD}
-    assert {request.host for visit in seen for request in visit.requests} <= {GOOD}
-    assert bool(seen) != bool(client.inside)        # a client that only resolves has no reason to reach it
+    trial.check_reached(trial.run(GOOD, level), GOOD, client.box_output or client.output)
+    visits = [visit for visit in internet.visits if visit.server != 'resolver']
+    assert all(visit.server == GOOD for visit in visits), visits
+    assert {visit.sni for visit in visits if visit.port == 443} <= {GOOD}
+    assert {request.host for visit in visits for request in visit.requests} <= {GOOD}
+    assert bool(visits) != bool(client.box_output)      # only clients that just resolve a name have a box_output
 
 
 @each_client
 @each_level
-def test_another_name_does_not_exist(trial, internet, level):
+def test_name_that_is_not_allowed_does_not_exist_in_the_box(trial, internet, level):
     result = trial.run(OTHER, level)
     trial.check_refused(result, OTHER)
-    assert f'to allow it: --allow-domain {OTHER}\n' in result.stderr       # for the person
+    assert f'to allow it: --allow-domain {OTHER}\n' in result.stderr       # ringwall's hint for the user
     internet.settle()
-    assert internet.names.asked('other.example') == []      # not even the question left
+    assert internet.names.queries_for('other.example') == []      # not even the query left the box
     assert internet.visits == []

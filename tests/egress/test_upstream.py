@@ -1,4 +1,4 @@
-"""The person's own proxy (HTTPS_PROXY): everything that is allowed goes through it by CONNECT, and nothing else does."""
+"""The user's own proxy (HTTPS_PROXY): all allowed connections go through it by CONNECT, and no others."""
 import base64
 import json
 import socket
@@ -6,46 +6,47 @@ import threading
 
 import pytest
 
-from internet import GOOD, HOLE, OTHER
+from internet import GOOD, BLACK_HOLE, OTHER
 from mcp_client import Client, Stdio, family
 from names import Reply
 
 LEVELS = ('strict', 'maximum')
 each_level = pytest.mark.parametrize('level', LEVELS)
-FAR = 'far.good.example'        # known to the proxy alone
+FAR = 'far.good.example'        # only the proxy can resolve it
 
 
 class Proxy:
-    """Somewhere in the world. Knows where names lead by itself; `answer` is what it says instead of letting through."""
+    """A proxy in the world, with its own table of names and addresses. If `answer` is set, it answers with that instead
+    of opening a connection. `requests` are the headers that it received."""
 
     def __init__(self, internet):
-        self.address = internet.allot()[0]
-        self.port, self.heads, self.answer, self.places = 3128, [], None, {}
-        self.lead(GOOD, *internet.web[GOOD].sites[0].addresses[:1])
+        self.address = internet.allocate_addresses()[0]
+        self.port, self.requests, self.answer, self.addresses = 3128, [], None, {}
+        self.add_name(GOOD, *internet.web[GOOD].sites[0].addresses[:1])
         internet.listen(self.address, self.port, self.serve, 'proxy')
 
     @property
     def url(self):
         return f'http://{self.address}:{self.port}'
 
-    def lead(self, name, address):
-        self.places[name] = str(address)
+    def add_name(self, name, address):
+        self.addresses[name] = str(address)
 
     def serve(self, connection, _):
-        head = b''
-        while b'\r\n\r\n' not in head:
+        request = b''
+        while b'\r\n\r\n' not in request:
             if not (data := connection.recv(65536)):
                 return
-            head += data
-        self.heads.append(head.decode())
+            request += data
+        self.requests.append(request.decode())
         if self.answer is not None:
             connection.sendall(self.answer)
-            if not self.answer:     # it only listens
+            if not self.answer:     # no answer at all: waits until the client closes
                 connection.recv(1)
             return
-        name, _, port = head.split()[1].decode().rpartition(':')
-        with socket.create_connection((self.places[name], int(port))) as server:
-            first = server.recv(65536) if int(port) == 7001 else b''        # of a server that speaks first
+        name, _, port = request.split()[1].decode().rpartition(':')
+        with socket.create_connection((self.addresses[name], int(port))) as server:
+            first = server.recv(65536) if int(port) == 7001 else b''        # this server sends first
             connection.sendall(b'HTTP/1.1 200 Go on\r\nVia: test\r\n\r\n' + first)
             back = threading.Thread(target=pass_on, args=(server, connection))
             back.start()
@@ -53,11 +54,11 @@ class Proxy:
             back.join()
 
 
-def pass_on(source, to):
+def pass_on(source, target):
     try:
         while data := source.recv(65536):
-            to.sendall(data)
-        to.shutdown(socket.SHUT_WR)
+            target.sendall(data)
+        target.shutdown(socket.SHUT_WR)
     except OSError:
         pass
 
@@ -67,8 +68,8 @@ def proxy(internet):
     return Proxy(internet)
 
 
-def asked(internet):
-    """The names that the machine's name server was asked for."""
+def queried_names(internet):
+    """The names that the host's name server was asked for."""
     internet.settle()
     return {str(query.name) for query in internet.names.queries}
 
@@ -76,141 +77,154 @@ def asked(internet):
 @each_level
 @pytest.mark.parametrize('scheme', ['http', 'https'])
 @pytest.mark.parametrize('name', [GOOD, FAR])
-def test_hosts_are_reached_through_it(boxed, internet, proxy, level, scheme, name):
+def test_allowed_hosts_are_reached_through_the_proxy(boxed, internet, proxy, level, scheme, name):
     site = internet.make_site(FAR)
-    proxy.lead(FAR, site.addresses[0])
+    proxy.add_name(FAR, site.addresses[0])
     del internet.names.zone[FAR]
-    result = boxed('curl', '-sS', f'{scheme}://{name}/', domains=[name], level=level, outer={'HTTPS_PROXY': proxy.url})
-    assert (result.returncode, result.stdout) == (0, f'{name} over {scheme}\n'), result.said
+    result = boxed('curl', '-sS', f'{scheme}://{name}/', domains=[name], level=level,
+                   outer_env={'HTTPS_PROXY': proxy.url})
+    assert (result.returncode, result.stdout) == (0, f'{name} over {scheme}\n'), result.output
     port = {'http': 80, 'https': 443}[scheme]
-    assert [head.splitlines() for head in proxy.heads] == [[f'CONNECT {name}:{port} HTTP/1.1', f'Host: {name}:{port}', '']]
-    assert asked(internet) == set()     # the proxy knows
+    assert [request.splitlines() for request in proxy.requests] == [
+        [f'CONNECT {name}:{port} HTTP/1.1', f'Host: {name}:{port}', '']]
+    assert queried_names(internet) == set()     # the proxy resolves the name
 
 
 @each_level
-def test_it_is_found_by_its_name_and_told_who_asks(boxed, internet, proxy, level):
+def test_proxy_url_may_have_a_name_a_user_and_a_password(boxed, internet, proxy, level):
     internet.names.zone['proxy.example'] = Reply(proxy.address)
     result = boxed('curl', '-sS', f'https://{GOOD}/', domains=[GOOD], level=level,
-                   outer={'https_proxy': 'http://me:se%63ret@proxy.example:3128/'})
-    assert (result.returncode, result.stdout) == (0, f'{GOOD} over https\n'), result.said
-    assert f'Proxy-Authorization: Basic {base64.b64encode(b"me:secret").decode()}' in proxy.heads[0].splitlines()
+                   outer_env={'https_proxy': 'http://me:se%63ret@proxy.example:3128/'})
+    assert (result.returncode, result.stdout) == (0, f'{GOOD} over https\n'), result.output
+    assert f'Proxy-Authorization: Basic {base64.b64encode(b"me:secret").decode()}' in proxy.requests[0].splitlines()
 
 
 @each_level
-def test_a_host_that_speaks_first_is_heard(boxed, internet, proxy, level):
-    proxy.lead('half.good.example', internet.names.zone['half.good.example'].addresses[0])
+def test_data_of_a_server_that_sends_first_arrives(boxed, internet, proxy, level):
+    proxy.add_name('half.good.example', internet.names.zone['half.good.example'].addresses[0])
     result = boxed('nc', '-N', 'half.good.example', '7001', domains=['half.good.example:7001'], level=level,
-                   input='words\n', outer={'HTTPS_PROXY': proxy.url})
-    assert (result.returncode, result.stdout) == (0, 'I have said all.\n'), result.said
-    assert proxy.heads[0].startswith('CONNECT half.good.example:7001 ')
+                   input='words\n', outer_env={'HTTPS_PROXY': proxy.url})
+    assert (result.returncode, result.stdout) == (0, 'I have said all.\n'), result.output
+    assert proxy.requests[0].startswith('CONNECT half.good.example:7001 ')
 
 
 @pytest.mark.parametrize('exceptions', [GOOD, 'good.example', '.good.example', 'localhost, *.good.example', '*'])
-def test_exceptions_are_reached_without_it(boxed, internet, proxy, exceptions):
-    result = boxed('curl', '-sS', f'https://{GOOD}/', domains=[GOOD], outer={'HTTPS_PROXY': proxy.url, 'NO_PROXY': exceptions})
-    assert (result.returncode, result.stdout, proxy.heads) == (0, f'{GOOD} over https\n', []), result.said
+def test_hosts_of_no_proxy_are_reached_directly(boxed, internet, proxy, exceptions):
+    result = boxed('curl', '-sS', f'https://{GOOD}/', domains=[GOOD],
+                   outer_env={'HTTPS_PROXY': proxy.url, 'NO_PROXY': exceptions})
+    assert (result.returncode, result.stdout, proxy.requests) == (0, f'{GOOD} over https\n', []), result.output
     assert len(internet.visits_to(GOOD)) == 1
 
 
 @pytest.mark.parametrize('way', [(), ('-x', 'http://127.0.0.1:3128'), ('-x', 'socks5h://127.0.0.1:1080')],
                          ids=['direct', 'http', 'socks'])
-def test_what_is_not_allowed_does_not_come_to_it(boxed, internet, proxy, way):
-    for url in (f'https://{OTHER}/', f'http://{OTHER}/', f'https://{GOOD}:8443/', 'https://127.0.0.1/', f'http://{proxy.address}:3128/'):
-        result = boxed('curl', '-sS', '-m', '5', *way, url, domains=[GOOD], outer={'HTTPS_PROXY': proxy.url})
-        assert ' over http' not in result.stdout, result.said
-    assert proxy.heads == [] and internet.visits_to('proxy') == []
+def test_hosts_that_are_not_allowed_do_not_reach_the_proxy(boxed, internet, proxy, way):
+    for url in (f'https://{OTHER}/', f'http://{OTHER}/', f'https://{GOOD}:8443/', 'https://127.0.0.1/',
+                f'http://{proxy.address}:3128/'):
+        result = boxed('curl', '-sS', '-m', '5', *way, url, domains=[GOOD], outer_env={'HTTPS_PROXY': proxy.url})
+        assert ' over http' not in result.stdout, result.output
+    assert proxy.requests == [] and internet.visits_to('proxy') == []
 
 
-def test_another_name_in_tls_is_refused_there_too(boxed, internet, proxy):
+def test_tls_for_another_host_is_refused_with_a_proxy_too(boxed, internet, proxy):
     result = boxed('curl', '-sS', '-k', '--connect-to', f'{OTHER}:443:{GOOD}:443', f'https://{OTHER}/', domains=[GOOD],
-                   outer={'HTTPS_PROXY': proxy.url})
-    assert result.returncode == 35 and 'its TLS names another host (www.other.example)' in result.stderr, result.said
+                   outer_env={'HTTPS_PROXY': proxy.url})
+    assert result.returncode == 35, result.output
+    assert 'the TLS handshake names another host (www.other.example)' in result.stderr, result.output
     assert internet.visits_to(GOOD) == [] or not internet.visits_to(GOOD)[0].sni
 
 
-@pytest.mark.parametrize('answer, words', [
-    (b'HTTP/1.1 403 No\r\nContent-Length: 4\r\n\r\nno!\n', 'lets nobody through (status 403)'),
-    (b'HTTP/1.1 407 Who are you\r\n\r\n', 'lets nobody through (status 407)'),
-    (b'HTTP/1.1 200 Go', 'lets nobody through (status 200)'),       # and then its end
-    (b'HTTP/1.1 200 Go on\r\nX: ' + b'x' * 70000, 'lets nobody through (status 200)'),
-    (b'SSH-2.0-thing\r\n', 'lets nobody through (no answer)'),
-    (b'\0', 'lets nobody through (no answer)'),
+@pytest.mark.parametrize('answer, message', [
+    (b'HTTP/1.1 403 No\r\nContent-Length: 4\r\n\r\nno!\n', 'did not open a connection (status 403)'),
+    (b'HTTP/1.1 407 Who are you\r\n\r\n', 'did not open a connection (status 407)'),
+    (b'HTTP/1.1 200 Go', 'did not open a connection (status 200)'),       # and then EOF
+    (b'HTTP/1.1 200 Go on\r\nX: ' + b'x' * 70000, 'did not open a connection (status 200)'),
+    (b'SSH-2.0-thing\r\n', 'did not open a connection (no valid answer)'),
+    (b'\0', 'did not open a connection (no valid answer)'),
 ], ids=['forbidden', 'unknown', 'cut', 'endless', 'ssh', 'nul'])
-def test_its_refusal_is_told(boxed, proxy, answer, words):
+def test_refusal_by_the_proxy_is_reported(boxed, proxy, answer, message):
     proxy.answer = answer
-    result = boxed('curl', '-sS', f'http://{GOOD}/', domains=[GOOD], outer={'HTTPS_PROXY': proxy.url})
-    assert result.returncode == 0 and f'ringwall: cannot reach {GOOD} port 80' in result.stdout, result.said
-    assert words in result.stdout and words in result.stderr
+    result = boxed('curl', '-sS', f'http://{GOOD}/', domains=[GOOD], outer_env={'HTTPS_PROXY': proxy.url})
+    assert result.returncode == 0 and f'ringwall: cannot reach {GOOD} port 80' in result.stdout, result.output
+    assert message in result.stdout and message in result.stderr
 
 
-def test_without_it_nothing_is_reached(boxed, internet):
-    result = boxed('curl', '-sS', f'http://{GOOD}/', domains=[GOOD], outer={'HTTPS_PROXY': 'http://93.184.216.240:1'})
-    assert 'the proxy that HTTPS_PROXY names cannot be reached' in result.stdout, result.said
-    result = boxed('curl', '-sS', f'http://{GOOD}/', domains=[GOOD], outer={'HTTPS_PROXY': 'http://nobody.example:3128'})
-    assert 'the proxy that HTTPS_PROXY names cannot be reached' in result.stdout, result.said
+def test_no_host_is_reached_directly_if_the_proxy_is_unreachable(boxed, internet):
+    result = boxed('curl', '-sS', f'http://{GOOD}/', domains=[GOOD],
+                   outer_env={'HTTPS_PROXY': 'http://93.184.216.240:1'})
+    assert 'the proxy in HTTPS_PROXY cannot be reached' in result.stdout, result.output
+    result = boxed('curl', '-sS', f'http://{GOOD}/', domains=[GOOD],
+                   outer_env={'HTTPS_PROXY': 'http://nobody.example:3128'})
+    assert 'the proxy in HTTPS_PROXY cannot be reached' in result.stdout, result.output
     assert internet.visits_to(GOOD) == []
 
 
-def test_a_client_that_goes_meanwhile_is_not_waited_for(boxed, proxy):
+def test_box_ends_at_once_if_the_client_gives_up_while_the_proxy_is_silent(boxed, proxy):
     proxy.answer = b''
-    result = boxed('curl', '-sS', '-m', '1', f'https://{GOOD}/', domains=[GOOD], outer={'HTTPS_PROXY': proxy.url})
-    assert result.returncode == 28 and result.seconds < 5, result.said
+    result = boxed('curl', '-sS', '-m', '1', f'https://{GOOD}/', domains=[GOOD], outer_env={'HTTPS_PROXY': proxy.url})
+    assert result.returncode == 28 and result.seconds < 5, result.output
 
 
-@pytest.mark.parametrize('url, why', [
+@pytest.mark.parametrize('url, message', [
     ('socks5://127.0.0.1:1080', 'only proxies of the form http://host:port can be used'),
     ('https://proxy.example:3128', 'only proxies of the form http://host:port can be used'),
     ('http://proxy.example:99999', 'a port is a number from 1 to 65535'),
-    ('http://pröxy.example', 'has bytes in it that are no part'),
+    ('http://pröxy.example', 'contains bytes that are not printable ASCII'),
 ])
-def test_what_cannot_be_used_refuses_to_run(boxed, url, why):
-    result = boxed('echo', 'ran', domains=[GOOD], outer={'HTTPS_PROXY': url})
-    assert (result.returncode, result.stdout) == (125, '') and why in result.stderr and 'HTTPS_PROXY' in result.stderr, result.said
+def test_ringwall_refuses_to_run_with_a_proxy_that_it_cannot_use(boxed, url, message):
+    result = boxed('echo', 'ran', domains=[GOOD], outer_env={'HTTPS_PROXY': url})
+    assert (result.returncode, result.stdout) == (125, '') and message in result.stderr, result.output
+    assert 'HTTPS_PROXY' in result.stderr, result.output
 
 
-def test_the_box_does_not_hear_of_it(boxed, internet, proxy, tmp_path):
+def test_box_does_not_see_the_proxy_and_no_password_is_recorded(boxed, internet, proxy, tmp_path):
     record = tmp_path / 'record'
     url = f'http://me:secret@{proxy.address}:3128'
     result = boxed('sh', '-c', f'env; curl -sS https://{GOOD}/', domains=[GOOD], flags=[f'--audit={record}'],
-                   outer={'HTTPS_PROXY': url})
-    assert f'{GOOD} over https\n' in result.stdout and 'secret' not in result.stdout and proxy.address not in result.stdout
+                   outer_env={'HTTPS_PROXY': url})
+    assert f'{GOOD} over https\n' in result.stdout and 'secret' not in result.stdout
+    assert proxy.address not in result.stdout
     events = [json.loads(line) for line in record.read_text().splitlines()]
-    passed, = (event for event in events if event['event'] == 'network_allowed')
+    allowed, = (event for event in events if event['event'] == 'network_allowed')
     assert 'secret' not in record.read_text()
-    assert (passed['host'], passed['address'], passed['proxied']) == (GOOD, proxy.address, True)
+    assert (allowed['host'], allowed['address'], allowed['proxied']) == (GOOD, proxy.address, True)
 
 
-def test_silence_of_the_hole(boxed):
-    """A proxy where packets vanish: the program's own patience ends it."""
-    result = boxed('curl', '-sS', '-m', '2', f'https://{GOOD}/', domains=[GOOD], outer={'HTTPS_PROXY': f'http://{HOLE[0]}:3128'})
-    assert result.returncode == 28 and result.seconds < 6, result.said
+def test_client_times_out_if_packets_to_the_proxy_are_dropped(boxed):
+    """The client's own timeout ends it."""
+    result = boxed('curl', '-sS', '-m', '2', f'https://{GOOD}/', domains=[GOOD],
+                   outer_env={'HTTPS_PROXY': f'http://{BLACK_HOLE[0]}:3128'})
+    assert result.returncode == 28 and result.seconds < 6, result.output
 
 
-def memory_has(pid, words):
-    """Whether a process has these words anywhere in what it can write."""
+def memory_contains(pid, data):
+    """Whether the writable memory of a process contains these bytes."""
     with open(f'/proc/{pid}/maps', encoding='utf-8') as maps, open(f'/proc/{pid}/mem', 'rb') as memory:
         for line in maps:
-            begin, end = (int(word, 16) for word in line.split()[0].split('-'))
+            start, end = (int(word, 16) for word in line.split()[0].split('-'))
             if line.split()[1].startswith('rw'):
-                memory.seek(begin)
-                if words in memory.read(end - begin):
+                memory.seek(start)
+                if data in memory.read(end - start):
                     return True
     return False
 
 
 def test_no_process_in_the_box_has_the_password(internet, proxy, build, home, workspace, is_root):
-    """The process of the tools is a copy of one that had it in its environment."""
+    """The process of the tools is a fork, without exec, of a process that had the password in its environment."""
     if not is_root:
-        pytest.skip('nobody else may look into it')
+        pytest.skip('only root may read the memory of these processes')
     client = Client(Stdio([build / 'ringwall', 'mcp', '--allow-domain', GOOD], cwd=workspace, env={
         'HOME': str(home), 'PATH': '/usr/bin:/bin', 'HTTPS_PROXY': f'http://me:pass-4711-word@{proxy.address}:3128'}))
     assert not client('Bash', command='true', description='so that there is a box')['isError']
-    inside = {}
+    processes = {}      # pid -> whether it is in a box (and not its keeper), and its name
     for pid in family(client.transport.process.pid):
         with open(f'/proc/{pid}/status', encoding='utf-8') as status:
             fields = dict(line.split(':\t', 1) for line in status if ':\t' in line)
-        inside[pid] = len(fields['NSpid'].split()) > 1 and fields['NSpid'].split()[-1] != '1', fields['Name'].strip()
-    have = {pid for pid in inside if memory_has(pid, b'pass-4711-word')}
-    assert [pid for pid, (boxed, name) in inside.items() if name == 'ringwall-egress' and pid in have]      # one may, and must
-    assert [pid for pid, (boxed, _) in inside.items() if boxed] and not [pid for pid, (boxed, _) in inside.items() if boxed and pid in have]
+        boxed = len(fields['NSpid'].split()) > 1 and fields['NSpid'].split()[-1] != '1'
+        processes[pid] = boxed, fields['Name'].strip()
+    have_password = {pid for pid in processes if memory_contains(pid, b'pass-4711-word')}
+    # egress needs the password
+    assert [pid for pid, (boxed, name) in processes.items() if name == 'ringwall-egress' and pid in have_password]
+    assert [pid for pid, (boxed, _) in processes.items() if boxed]
+    assert not [pid for pid, (boxed, _) in processes.items() if boxed and pid in have_password]
     assert client.transport.close() == 0

@@ -1,8 +1,9 @@
 /*
- * What every fuzz target shares: the entrance that libFuzzer and replay.c call, and how a broken promise is reported.
+ * What every fuzz target shares: the entry point that libFuzzer and replay.c call, and PROMISE().
  *
  * A target feeds arbitrary bytes to one parser and then checks what the parser's header promises about the result. A
- * crash is a finding, and so is a promise that does not hold: PROMISE ends the program, with the input at hand.
+ * crash is a finding, and so is a broken promise: PROMISE() prints the condition and aborts, so that libFuzzer keeps
+ * the input.
  */
 #ifndef RINGWALL_FUZZ_FUZZ_H
 #define RINGWALL_FUZZ_FUZZ_H
@@ -22,10 +23,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
                 }                                                                                                     \
         } while (0)
 
-/* The bytes as a string of its own, so that a read beyond it is seen; it ends at the first NUL for its reader. */
+/* Returns a NUL-terminated copy, in memory of exactly this size, so that a sanitizer finds reads beyond its end. */
 char *fuzz_string(const uint8_t *data, size_t size);
 
-/* Fit for a terminal: UTF-8 without control characters other than a newline. */
+/* Checks that a terminal can show the text: UTF-8 without control characters other than newline. */
 void promise_printable(const char *text);
 
 #endif

@@ -1,7 +1,6 @@
 /*
- * Ceilings. The input is a policy and a ceiling with a line of five equals signs between. What the policy compiles to
- * under the ceiling is never more than what it compiles to alone, and keeps what the ceiling says: its denials, the
- * places that may be written, the hosts.
+ * Ceilings. The input is a policy and a ceiling, separated by a line of five equals signs. The plan under the ceiling
+ * allows nothing that the plan without it denies, and nothing that the ceiling denies: paths, writable places, hosts.
  */
 #include <string.h>
 
@@ -15,63 +14,83 @@ static const char separator[] = "\n=====\n";
 
 struct files {
         struct settings policy, ceiling;
-        const struct plan *open, *capped;
+        const struct plan *uncapped, *capped;
 };
 
-/* ---- never more than without it ---- */
+/* ---- the ceiling allows nothing new ---- */
 
-enum order { AT_MOST, AT_LEAST, LIMIT, MORE_BITS };
+/* How a number under a ceiling compares with the number without it. */
+enum order {
+        AT_MOST,
+        AT_LEAST,
+        LIMIT,     /* at most, where 0 is unlimited */
+        MORE_BITS /* all bits of the other, or more */
+};
 
 static const struct {
-        enum plan_number number;
+        enum plan_scalar number;
         enum order order;
 } numbers[] = {
-        { PLAN_LEVEL, AT_LEAST },     { PLAN_NAMESPACES, MORE_BITS },   { PLAN_MODE, AT_MOST },
-        { PLAN_BEST_EFFORT, AT_MOST }, { PLAN_READ, AT_MOST },          { PLAN_WORKSPACE, AT_LEAST },
-        { PLAN_ALLOW_EXEC, AT_MOST }, { PLAN_ALLOW_FORK, AT_MOST },     { PLAN_ALLOW_NETWORK, AT_MOST },
-        { PLAN_PROXY_VARIABLES, AT_MOST }, { PLAN_LIVE, AT_MOST }, { PLAN_AUDIT, AT_LEAST },     { PLAN_MDWE, AT_LEAST },
-        { PLAN_SESSION_TIMEOUT, AT_MOST }, { PLAN_IDLE_TIMEOUT, AT_MOST },
-        { PLAN_POOL_SIZE, AT_MOST },  { PLAN_POOL_MAX, AT_MOST },       { PLAN_TIMEOUT, LIMIT },
-        { PLAN_MEMORY, LIMIT },       { PLAN_CPU, LIMIT },              { PLAN_PROCESSES, LIMIT },
+        { PLAN_LEVEL, AT_LEAST },        { PLAN_NAMESPACES, MORE_BITS },
+        { PLAN_MODE, AT_MOST },          { PLAN_BEST_EFFORT, AT_MOST },
+        { PLAN_READ, AT_MOST },          { PLAN_WORKSPACE, AT_LEAST },
+        { PLAN_ALLOW_EXEC, AT_MOST },    { PLAN_ALLOW_FORK, AT_MOST },
+        { PLAN_ALLOW_NETWORK, AT_MOST }, { PLAN_PROXY_VARIABLES, AT_MOST },
+        { PLAN_LIVE, AT_MOST },          { PLAN_AUDIT, AT_LEAST },
+        { PLAN_MDWE, AT_LEAST },         { PLAN_SESSION_TIMEOUT, AT_MOST },
+        { PLAN_IDLE_TIMEOUT, AT_MOST },  { PLAN_POOL_SIZE, AT_MOST },
+        { PLAN_POOL_MAX, AT_MOST },      { PLAN_TIMEOUT, LIMIT },
+        { PLAN_MEMORY, LIMIT },          { PLAN_CPU, LIMIT },
+        { PLAN_PROCESSES, LIMIT },
 };
 
-static bool is_no_more(const struct files *f, enum plan_number number, enum order order)
+/* Does a raised level give the box a network of its own, which its programs may use? */
+static bool gets_own_loopback(const struct files *f)
 {
-        uint64_t capped = f->capped->number[number].number, open = f->open->number[number].number;
+        uint64_t uncapped = f->uncapped->scalar[PLAN_NAMESPACES].value;
+        return !(uncapped & NAMESPACE_NET) && (f->capped->scalar[PLAN_NAMESPACES].value & NAMESPACE_NET);
+}
+
+static bool compares_as(const struct files *f, enum plan_scalar number, enum order order)
+{
+        uint64_t capped = f->capped->scalar[number].value, uncapped = f->uncapped->scalar[number].value;
+        if (number == PLAN_ALLOW_NETWORK && gets_own_loopback(f))
+                return true;   /* check_network() compares the hosts and ports that it can reach */
         switch (order) {
         case AT_MOST:
-                return capped <= open;
+                return capped <= uncapped;
         case AT_LEAST:
-                return capped >= open;
+                return capped >= uncapped;
         case LIMIT:
-                return open == 0 || (capped != 0 && capped <= open);
+                return uncapped == 0 || (capped != 0 && capped <= uncapped);
         case MORE_BITS:
-                /* Without sockets there is no need of a network namespace. */
-                open &= ~(uint64_t)(f->capped->number[PLAN_ALLOW_NETWORK].number ? 0 : SPACE_NET);
-                return (capped & open) == open;
+                /* A plan without network needs no network namespace. */
+                uncapped &= ~(uint64_t)(f->capped->scalar[PLAN_ALLOW_NETWORK].value ? 0 : NAMESPACE_NET);
+                return (capped & uncapped) == uncapped;
         }
         return false;
 }
 
-/* Allowed, and by something real: a private directory holds nothing of the machine's. */
-static bool really(const struct rules *rules, const char *path, bool write)
+/* Is the path allowed, other than by a private directory, which has no files of this machine? */
+static bool allows_real_file(const struct rules *rules, const char *path, bool write)
 {
         const struct rule *by = NULL;
         return rules_decide(rules, path, write, &by) && by->kind != RULE_PRIVATE;
 }
 
-static void check_path(const struct rules *capped, const struct rules *open, const char *path)
+static void check_path(const struct rules *capped, const struct rules *uncapped, const char *path)
 {
         for (int write = 0; write < 2; write++)
-                if (really(capped, path, write) && !rules_decide(open, path, write, NULL)) {
-                        (void)fprintf(stderr, "broken: the ceiling allows to %s %s\n", write ? "write" : "read", path);
+                if (allows_real_file(capped, path, write) && !rules_decide(uncapped, path, write, NULL)) {
+                        (void)fprintf(stderr, "broken: the ceiling adds permission to %s %s\n",
+                                      write ? "write" : "read", path);
                         abort();
                 }
 }
 
-static void check_files(struct arena *a, const struct rules *capped, const struct rules *open)
+static void check_files(struct arena *a, const struct rules *capped, const struct rules *uncapped)
 {
-        const struct rules *both[] = { capped, open };
+        const struct rules *both[] = { capped, uncapped };
         for (size_t i = 0; i < ARRAY_SIZE(both); i++)
                 for (size_t j = 0; j < both[i]->count; j++) {
                         const char *path = both[i]->list[j].path, *below = arena_format(a, "%s/x", path);
@@ -79,23 +98,23 @@ static void check_files(struct arena *a, const struct rules *capped, const struc
                             (strcmp(both[i]->list[j].from.name, "default") == 0 && j % 16 != 0))
                                 continue;
                         PROMISE(below);
-                        check_path(capped, open, path);
-                        check_path(capped, open, below);
+                        check_path(capped, uncapped, path);
+                        check_path(capped, uncapped, below);
                 }
 }
 
-static void check_hosts(const struct hosts *capped, const struct hosts *open)
+static void check_hosts(const struct hosts *capped, const struct hosts *uncapped)
 {
         for (size_t i = 0; i < capped->count; i++) {
                 const struct domain *d = &capped->list[i].domain;
                 uint16_t port = d->port ? d->port : 443;
-                char name[CAP_DOMAIN + 8];
+                char name[DOMAIN_MAX + 8];
                 (void)snprintf(name, sizeof name, "%s%s", d->wildcard ? "x." : "", d->name);
-                PROMISE(!hosts_decide(capped, name, port, NULL) || hosts_decide(open, name, port, NULL));
+                PROMISE(!hosts_decide(capped, name, port, NULL) || hosts_decide(uncapped, name, port, NULL));
         }
 }
 
-static bool has_socket(const struct plan *p, const char *path)
+static bool allows_socket(const struct plan *p, const char *path)
 {
         for (size_t i = 0; i < p->unix_socket_count; i++)
                 if (strcmp(p->unix_sockets[i].path, path) == 0)
@@ -103,49 +122,51 @@ static bool has_socket(const struct plan *p, const char *path)
         return false;
 }
 
-static void check_network(const struct plan *capped, const struct plan *open)
+static void check_network(const struct plan *capped, const struct plan *uncapped)
 {
         for (size_t i = 0; i < capped->private_hosts.count; i++) {
                 bool covered = false;
-                for (size_t j = 0; j < open->private_hosts.count; j++)
-                        covered |= domain_covers(&open->private_hosts.list[j].domain,
-                                                 &capped->private_hosts.list[i].domain, BARE_EVERY);
+                for (size_t j = 0; j < uncapped->private_hosts.count; j++)
+                        covered |= domain_covers(&uncapped->private_hosts.list[j].domain,
+                                                 &capped->private_hosts.list[i].domain, PORTLESS_EVERY);
                 PROMISE(covered);
         }
         for (size_t i = 0; i < capped->local_ports.count; i++)
-                PROMISE(ports_have(&open->local_ports, capped->local_ports.list[i].port));
+                PROMISE(ports_have(&uncapped->local_ports, capped->local_ports.list[i].port));
         for (size_t i = 0; i < capped->published.count; i++)
-                PROMISE(ports_have(&open->published, capped->published.list[i].port));
+                PROMISE(ports_have(&uncapped->published, capped->published.list[i].port));
         for (size_t i = 0; i < capped->unix_socket_count; i++)
-                PROMISE(has_socket(open, capped->unix_sockets[i].path));
+                PROMISE(allows_socket(uncapped, capped->unix_sockets[i].path));
 }
 
-static void check_is_less(struct arena *a, const struct files *f)
+static void check_adds_nothing(struct arena *a, const struct files *f)
 {
         for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
-                PROMISE(is_no_more(f, numbers[i].number, numbers[i].order));
-        check_files(a, &f->capped->rules, &f->open->rules);
-        check_hosts(&f->capped->hosts, &f->open->hosts);
-        check_network(f->capped, f->open);
-        PROMISE(f->capped->server_count == f->open->server_count);
+                PROMISE(compares_as(f, numbers[i].number, numbers[i].order));
+        check_files(a, &f->capped->rules, &f->uncapped->rules);
+        check_hosts(&f->capped->hosts, &f->uncapped->hosts);
+        check_network(f->capped, f->uncapped);
+        PROMISE(f->capped->server_count == f->uncapped->server_count);
         for (size_t i = 0; i < f->capped->server_count; i++) {
-                const struct plan_server *capped = &f->capped->servers[i], *open = &f->open->servers[i];
-                check_files(a, &capped->rules, &open->rules);
-                check_hosts(&capped->hosts, &open->hosts);
-                PROMISE(capped->allow_exec <= open->allow_exec && capped->allow_fork <= open->allow_fork &&
-                        capped->allow_network <= open->allow_network);
+                const struct plan_server *capped = &f->capped->servers[i], *uncapped = &f->uncapped->servers[i];
+                check_files(a, &capped->rules, &uncapped->rules);
+                check_hosts(&capped->hosts, &uncapped->hosts);
+                PROMISE(capped->allow_exec <= uncapped->allow_exec && capped->allow_fork <= uncapped->allow_fork &&
+                        capped->allow_network <= uncapped->allow_network);
         }
 }
 
-/* ---- and what the ceiling says ---- */
+/* ---- the ceiling is enforced ---- */
 
-static const char *path_of(struct arena *a, const struct files *f, const struct setting *s)
+static const char *expand_setting(struct arena *a, const struct files *f, const struct setting *s)
 {
         struct expand_names names = {
                 .workspace = f->capped->workspace, .home = fuzz_facts.home, .user_data = fuzz_facts.user_data,
+                .user_state = fuzz_facts.user_state,
         };
         bool pattern = keys[s->key].kind == VALUE_PATTERN;
-        const char *path = expand_path(a, &names, s->base ? s->base : names.workspace, s->text, pattern, s->literal).path;
+        const char *path =
+                expand_path(a, &names, s->base ? s->base : names.workspace, s->text, pattern, s->literal).path;
         if (!path || (pattern && pattern_is_glob(path)))
                 return NULL;
         return pattern ? pattern_unescape(a, path) : path;
@@ -157,18 +178,19 @@ static void check_denials(struct arena *a, const struct files *f, const struct r
         for (size_t i = 0; i < f->ceiling.count; i++) {
                 const struct setting *s = &f->ceiling.list[i];
                 bool read = s->key == KEY_DENY_READ, write = read || s->key == KEY_DENY_WRITE || s->key == KEY_PROTECT;
-                bool placed = s->text && (s->key != KEY_PROTECT || strchr("/~{", s->text[0]));
-                const char *path = write && placed && !s->empty && s->sign == SIGN_NONE ? path_of(a, f, s) : NULL;
+                bool has_place = s->text && (s->key != KEY_PROTECT || strchr("/~{", s->text[0]));
+                const char *path =
+                        write && has_place && !s->empty && s->sign == SIGN_NONE ? expand_setting(a, f, s) : NULL;
                 if (!path)
                         continue;
-                PROMISE(!really(rules, path, true));
-                PROMISE(!read || !really(rules, path, false));
+                PROMISE(!allows_real_file(rules, path, true));
+                PROMISE(!read || !allows_real_file(rules, path, false));
                 for (size_t j = 0; j < rules->count && !grants; j++) {
                         const struct rule *r = &rules->list[j];
                         if (r->glob || !path_is_beneath(r->path, path))
                                 continue;
-                        PROMISE(!really(rules, r->path, true));
-                        PROMISE(!read || !really(rules, r->path, false));
+                        PROMISE(!allows_real_file(rules, r->path, true));
+                        PROMISE(!read || !allows_real_file(rules, r->path, false));
                 }
         }
 }
@@ -178,7 +200,7 @@ static bool ceiling_allows_writing(struct arena *a, const struct files *f, const
         for (size_t i = 0; i < f->ceiling.count; i++) {
                 const struct setting *s = &f->ceiling.list[i];
                 bool write = s->key == KEY_ALLOW_WRITE || (s->key == KEY_ALLOW_PATHS && s->number == ACCESS_WRITE);
-                const char *allowed = write && !s->empty ? path_of(a, f, s) : NULL;
+                const char *allowed = write && !s->empty ? expand_setting(a, f, s) : NULL;
                 if (allowed && path_is_beneath(path, allowed))
                         return true;
         }
@@ -198,19 +220,19 @@ static void check_writes(struct arena *a, const struct files *f, const struct ru
 
 static void check_ceiling_hosts(const struct files *f, enum key_id key, const struct hosts *hosts)
 {
-        enum bare_port bare = key == KEY_ALLOW_PRIVATE ? BARE_EVERY : BARE_DEFAULT;
-        bool limited = false, by_name = true;
+        enum portless portless = key == KEY_ALLOW_PRIVATE ? PORTLESS_EVERY : PORTLESS_DEFAULT;
+        bool limited = false, all_named = true;
         for (size_t i = 0; i < f->ceiling.count; i++) {
                 limited |= f->ceiling.list[i].key == key;
-                by_name &= f->ceiling.list[i].key != key || f->ceiling.list[i].sign == SIGN_NONE;
+                all_named &= f->ceiling.list[i].key != key || f->ceiling.list[i].sign == SIGN_NONE;
         }
         for (size_t i = 0; i < hosts->count; i++) {
                 const struct host_rule *h = &hosts->list[i];
-                bool covered = !limited || !by_name || !h->allow;
+                bool covered = !limited || !all_named || !h->allow;
                 for (size_t j = 0; j < f->ceiling.count; j++) {
                         const struct setting *s = &f->ceiling.list[j];
                         if (s->key == key && !s->empty && s->sign == SIGN_NONE)
-                                covered |= domain_covers(&s->domain, &h->domain, bare);
+                                covered |= domain_covers(&s->domain, &h->domain, portless);
                 }
                 PROMISE(covered);
         }
@@ -233,7 +255,7 @@ static void check_ceiling_sockets(struct arena *a, const struct files *f)
                 bool listed = !limited;
                 for (size_t j = 0; j < f->ceiling.count; j++) {
                         const struct setting *s = &f->ceiling.list[j];
-                        const char *place = s->key == KEY_UNIX_SOCKETS && !s->empty ? path_of(a, f, s) : NULL;
+                        const char *place = s->key == KEY_UNIX_SOCKETS && !s->empty ? expand_setting(a, f, s) : NULL;
                         listed |= place && path_is_beneath(f->capped->unix_sockets[i].path, place);
                 }
                 PROMISE(listed);
@@ -256,13 +278,13 @@ static bool has_secret(const struct plan *p, const char *name, const char *expre
         return false;
 }
 
-/* The gate refuses and redacts what either of the two says. */
+/* The gate enforces the denied commands and secrets of both. */
 static void check_gate(const struct files *f)
 {
-        for (size_t i = 0; i < f->open->denied_command_count; i++)
-                PROMISE(denies_command(f->capped, f->open->denied_commands[i].name));
-        for (size_t i = 0; i < f->open->secret_count; i++)
-                PROMISE(has_secret(f->capped, f->open->secrets[i].name, f->open->secrets[i].expression));
+        for (size_t i = 0; i < f->uncapped->denied_command_count; i++)
+                PROMISE(denies_command(f->capped, f->uncapped->denied_commands[i].name));
+        for (size_t i = 0; i < f->uncapped->secret_count; i++)
+                PROMISE(has_secret(f->capped, f->uncapped->secrets[i].name, f->uncapped->secrets[i].expression));
         for (size_t i = 0; i < f->ceiling.count; i++) {
                 const struct setting *s = &f->ceiling.list[i];
                 if (s->key == KEY_DENIED_COMMANDS && !s->empty && s->sign == SIGN_NONE)
@@ -272,7 +294,7 @@ static void check_gate(const struct files *f)
         }
 }
 
-static void check_is_kept(struct arena *a, const struct files *f)
+static void check_is_enforced(struct arena *a, const struct files *f)
 {
         check_gate(f);
         check_denials(a, f, &f->capped->rules);
@@ -295,27 +317,29 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (!middle)
                 return 0;
         const char *second = middle + sizeof separator - 1;
-        CLEANUP_ARENA struct arena *arena = arena_new(CAP_ARENA_BYTES);
+        CLEANUP_ARENA struct arena *arena = arena_new(ARENA_BYTES_MAX);
         CLEANUP_MESSAGES struct messages *m = messages_new(), *ignored = messages_new();
-        CLEANUP_PLAN struct plan *open = NULL, *capped = NULL;
+        CLEANUP_PLAN struct plan *uncapped = NULL, *capped = NULL;
         struct files f;
         PROMISE(arena && m && ignored);
         settings_init(&f.policy, arena, m, fuzz_facts.to_ascii);
         settings_init(&f.ceiling, arena, m, fuzz_facts.to_ascii);
-        int wrong = settings_read_native(&f.policy, "policy.yaml", text, (size_t)(middle - text), "/home/user/project");
-        wrong |= settings_read_native(&f.ceiling, "ceiling.yaml", second, (size_t)(text + size - second), "/etc/ringwall");
-        wrong |= ceiling_check(&f.ceiling);
+        int read_failed =
+                settings_read_native(&f.policy, "policy.yaml", text, (size_t)(middle - text), "/home/user/project");
+        read_failed |= settings_read_native(&f.ceiling, "ceiling.yaml", second, (size_t)(text + size - second),
+                                            "/etc/ringwall");
+        read_failed |= ceiling_check(&f.ceiling);
         const struct settings *ceilings[] = { &f.ceiling };
-        int uncompiled = policy_compile(&f.policy, ceilings, 1, &fuzz_facts, m, &capped);
-        PROMISE(uncompiled == 0 || uncompiled == 1);
-        messages_check(m, wrong || uncompiled);
+        int compile_failed = policy_compile(&f.policy, ceilings, 1, &fuzz_facts, m, &capped);
+        PROMISE(compile_failed == 0 || compile_failed == 1);
+        messages_check(m, read_failed || compile_failed);
         if (capped)
                 plan_check(capped);
-        if (wrong || uncompiled || policy_compile(&f.policy, NULL, 0, &fuzz_facts, ignored, &open) != 0)
+        if (read_failed || compile_failed || policy_compile(&f.policy, NULL, 0, &fuzz_facts, ignored, &uncapped) != 0)
                 return 0;
-        f.open = open;
+        f.uncapped = uncapped;
         f.capped = capped;
-        check_is_less(arena, &f);
-        check_is_kept(arena, &f);
+        check_adds_nothing(arena, &f);
+        check_is_enforced(arena, &f);
         return 0;
 }

@@ -1,7 +1,7 @@
 /*
- * An entry put into a client's configuration: JSON when the input begins with a brace, TOML otherwise. What comes out has
- * the entry; apart from it, and from the table that it replaced, nothing is lost: every line of a TOML file that lost no
- * table is still there, and a JSON file that is read again differs in the entry alone.
+ * Adding an entry to a client's configuration: JSON if the input starts with a brace, otherwise TOML. The result has
+ * the entry, and everything else is preserved: a JSON file differs in the entry alone, and a TOML file in which no
+ * table was replaced starts with its old text.
  */
 #include <string.h>
 
@@ -10,7 +10,7 @@
 
 static const char section[] = "mcp_servers", name[] = "ringwall";
 
-/* The same file, were the entry not there. */
+/* Parses the file and removes the entry, and its section if that is empty then. */
 static json_t *without_entry(const char *text)
 {
         json_t *file = json_loads(text, JSON_REJECT_DUPLICATES, NULL);

@@ -1,7 +1,8 @@
 /*
- * A DNS packet, and the answers to it. What is understood has a name in its one spelling, or none; the question is in
- * the packet. The answers are read again by a reader of this file's own: whatever room there is, they fit, repeat the
- * question, have as many records as they say, and say when they were cut. No answer is taken for a query.
+ * DNS queries and the answers to them. A query that is parsed has a canonical name, or none, and its question is a part
+ * of the packet. The answers are parsed by the code below, independently of dns_packet.c: they fit into any buffer,
+ * repeat the question, have as many records as their header says, and have the TC flag if they were truncated. An
+ * answer is not accepted as a query.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -27,34 +28,34 @@ static unsigned u16(const uint8_t *p)
 
 static void check_query(const struct dns_query *q, int r, const uint8_t *packet, size_t length)
 {
-        char again[CAP_DOMAIN + 1];
+        char reparsed[DOMAIN_MAX + 1];
         PROMISE(r == 0 || r == DNS_FORMERR || r == DNS_NOTIMP || r == DNS_BADVERS);
         PROMISE(q->id == u16(packet) && q->opcode == (packet[2] >> 3 & 0xf));
-        PROMISE(q->question_length <= DNS_QUESTION_MOST && q->question_length <= length - DNS_HEADER_SIZE);
+        PROMISE(q->question_length <= DNS_QUESTION_MAX && q->question_length <= length - DNS_HEADER_SIZE);
         PROMISE(memcmp(q->question, packet + DNS_HEADER_SIZE, q->question_length) == 0);
         PROMISE(r != DNS_BADVERS || (q->has_edns && q->edns_version));
-        PROMISE(dns_udp_limit(q) >= DNS_UDP_LEAST && dns_udp_limit(q) <= DNS_UDP_MOST);
+        PROMISE(dns_udp_limit(q) >= DNS_UDP_MIN && dns_udp_limit(q) <= DNS_UDP_MAX);
         if (r != 0)
                 return;
         PROMISE(q->question_length >= 5 && q->class == DNS_CLASS_IN && q->opcode == 0);
-        PROMISE(q->odd == !*q->name);
-        if (q->odd)
+        PROMISE(q->not_host_name == !*q->name);
+        if (q->not_host_name)
                 return;
-        PROMISE(!domain_canonical(q->name, NULL, again) && strcmp(q->name, again) == 0);
+        PROMISE(!domain_canonical(q->name, NULL, reparsed) && strcmp(q->name, reparsed) == 0);
         PROMISE(strlen(q->name) + 2 + 4 == q->question_length);
-        /* The text is the labels: each dot stands for a length, each letter for itself in some case. */
+        /* Each dot of the name is the length byte of a label, each letter is the same letter in either case. */
         for (size_t i = 0; q->name[i]; i++) {
-                int sent = q->question[i + 1];
-                PROMISE(q->name[i] == '.' ? sent >= 1 && sent <= CAP_LABEL : q->name[i] == tolower(sent));
+                int byte = q->question[i + 1];
+                PROMISE(q->name[i] == '.' ? byte >= 1 && byte <= DOMAIN_LABEL_MAX : q->name[i] == tolower(byte));
         }
 }
 
 /* ---- the answer ---- */
 
-/* One record at `at`; returns where it ends. */
+/* Checks the record at `at` and returns its end. */
 static size_t check_record(const uint8_t *a, size_t length, size_t at, unsigned *ret_type)
 {
-        PROMISE(at < length && (a[at] == 0 || a[at] == 0xc0)); /* the root, or what was asked for */
+        PROMISE(at < length && (a[at] == 0 || a[at] == 0xc0)); /* the root, or a pointer to the question */
         PROMISE(a[at] == 0 || a[at + 1] == DNS_HEADER_SIZE);
         at += a[at] == 0 ? 1 : 2;
         PROMISE(at + 10 <= length);
@@ -69,15 +70,15 @@ static size_t check_record(const uint8_t *a, size_t length, size_t at, unsigned 
 static void check_answer(const struct dns_query *q, enum dns_rcode rcode, const uint8_t *a, size_t length)
 {
         const unsigned flags = u16(a + 2), questions = u16(a + 4), answers = u16(a + 6), authorities = u16(a + 8);
-        const unsigned additional = u16(a + 10), cut = flags & 0x0200;
+        const unsigned additional = u16(a + 10), truncated = flags & 0x0200;
         size_t at = DNS_HEADER_SIZE;
         unsigned type = 0;
-        struct dns_query again;
-        PROMISE(dns_parse_query(a, length, &again) == -EBADMSG);
+        struct dns_query reparsed;
+        PROMISE(dns_parse_query(a, length, &reparsed) == -EBADMSG);
         PROMISE(u16(a) == q->id && (flags & 0x8080) == 0x8080 && (flags >> 11 & 0xf) == q->opcode);
         PROMISE(!(flags & 0x100) == !q->recursion_desired && !(flags & 0x10) == !q->checking_disabled);
         PROMISE((flags & 0x0460) == 0);
-        PROMISE(questions == (q->question_length && !(cut && at + q->question_length > length)));
+        PROMISE(questions == (q->question_length && !(truncated && at + q->question_length > length)));
         if (questions) {
                 PROMISE(at + q->question_length <= length && memcmp(a + at, q->question, q->question_length) == 0);
                 at += q->question_length;
@@ -94,24 +95,25 @@ static void check_answer(const struct dns_query *q, enum dns_rcode rcode, const 
                 at = check_record(a, length, at, &type);
                 PROMISE(type == DNS_OPT && q->has_edns);
         }
-        PROMISE(at == length && authorities <= 1 && additional <= 1 && !(answers && (authorities || cut || rcode)));
-        if (cut || rcode || !questions)
+        PROMISE(at == length && authorities <= 1 && additional <= 1 &&
+                !(answers && (authorities || truncated || rcode)));
+        if (truncated || rcode || !questions)
                 return;
         PROMISE(answers == (q->type == DNS_ANY ? 3U : q->type == DNS_A ? 2U : q->type == DNS_AAAA));
 }
 
 static void write_answer(const struct dns_query *q, enum dns_rcode rcode, size_t size)
 {
-        CLEANUP_FREE uint8_t *answer = malloc(size ? size : 1); /* of its own, so that a write beyond it is seen */
+        CLEANUP_FREE uint8_t *answer = malloc(size ? size : 1); /* so that a sanitizer finds writes beyond it */
         PROMISE(answer);
         size_t length = dns_write_answer(q, rcode, addresses, ARRAY_SIZE(addresses), 60, answer, size);
         PROMISE(length <= size && (length != 0) == (size >= DNS_HEADER_SIZE));
         if (!length)
                 return;
         check_answer(q, rcode, answer, length);
-        if (size >= DNS_UDP_LEAST)
+        if (size >= DNS_UDP_MIN)
                 PROMISE(!(answer[2] & 2) && u16(answer + 10) == q->has_edns);
-        if (size >= DNS_UDP_LEAST && rcode < 16)
+        if (size >= DNS_UDP_MIN && rcode < 16)
                 PROMISE((answer[3] & 0xf) == (uint8_t)rcode);
 }
 
@@ -128,11 +130,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                 return 0;
         }
         check_query(&q, r, packet, size);
-        /* Some room that the input chooses, and what there really is. */
-        const size_t rooms[] = { q.id % (DNS_UDP_LEAST + 64), DNS_UDP_LEAST, dns_udp_limit(&q) };
+        /* A size that depends on the input, and the sizes that occur. */
+        const size_t sizes[] = { q.id % (DNS_UDP_MIN + 64), DNS_UDP_MIN, dns_udp_limit(&q) };
         const enum dns_rcode codes[] = { (enum dns_rcode)r, DNS_NXDOMAIN, DNS_SERVFAIL, DNS_REFUSED };
-        for (size_t i = 0; i < ARRAY_SIZE(rooms); i++)
+        for (size_t i = 0; i < ARRAY_SIZE(sizes); i++)
                 for (size_t k = 0; k < ARRAY_SIZE(codes); k++)
-                        write_answer(&q, codes[k], rooms[i]);
+                        write_answer(&q, codes[k], sizes[i]);
         return 0;
 }

@@ -1,7 +1,6 @@
 /*
- * Fragments of regular expressions. The input is a pattern and a text with a NUL between. Where the pattern matches, its
- * fragment, which is a pattern itself, is found as well, in any case or in its own. The patterns are PCRE2's own business;
- * only the promise is ours.
+ * Fragments of regular expressions. The input is a pattern and a text, separated by a NUL. If the pattern matches the
+ * text, its fragment, which is a pattern too, also matches, with and without respect to case. PCRE2 does the matching.
  */
 #define PCRE2_CODE_UNIT_WIDTH 8
 
@@ -13,9 +12,9 @@
 #include "base/memory.h"
 #include "fuzz.h"
 
-enum { MOST_PATTERN = 200, MOST_TEXT = 500, MOST_STEPS = 20000 };
+enum { PATTERN_MAX = 200, TEXT_MAX = 500, STEPS_MAX = 20000 };
 
-/* 1, 0, or -1 when it is no pattern, or takes too long. */
+/* Returns 1 if the pattern matches, 0 if not, -1 if it is not a pattern or takes too long. */
 static int search(const char *pattern, size_t length, uint32_t options, const char *text)
 {
         int code = 0;
@@ -27,8 +26,8 @@ static int search(const char *pattern, size_t length, uint32_t options, const ch
         pcre2_match_data *match = pcre2_match_data_create_from_pattern(compiled, NULL);
         pcre2_match_context *context = pcre2_match_context_create(NULL);
         PROMISE(match && context);
-        (void)pcre2_set_match_limit(context, MOST_STEPS);
-        (void)pcre2_set_depth_limit(context, MOST_STEPS);
+        (void)pcre2_set_match_limit(context, STEPS_MAX);
+        (void)pcre2_set_depth_limit(context, STEPS_MAX);
         int r = pcre2_match(compiled, (PCRE2_SPTR)text, strlen(text), 0, 0, match, context);
         pcre2_match_context_free(context);
         pcre2_match_data_free(match);
@@ -40,7 +39,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
         const uint8_t *nul = size ? memchr(data, '\0', size) : NULL;
         size_t first = nul ? (size_t)(nul - data) : size;
-        if (first > MOST_PATTERN || size - first > MOST_TEXT)
+        if (first > PATTERN_MAX || size - first > TEXT_MAX)
                 return 0;
         CLEANUP_FREE char *pattern = fuzz_string(data, first);
         CLEANUP_FREE char *text = fuzz_string(data + (nul ? first + 1 : size), nul ? size - first - 1 : 0);

@@ -1,8 +1,8 @@
 /*
- * Path patterns. The input is a pattern and a path with a NUL between. Matching is compared with a matcher that tries
- * everything by recursion and was written from pattern.h alone. The one spelling of a path is its own spelling, and a
- * trailing slash, // or /./ anywhere does not change it. A literal path that was escaped matches itself and nothing
- * else, and comes back when the escapes are resolved.
+ * Path patterns. The input is a pattern and a path, separated by a NUL. Matching is compared with a slow recursive
+ * matcher, written from pattern.h alone. Normalising a normal path does not change it, and a trailing slash, // or /./
+ * anywhere makes no difference. An escaped literal path matches itself and none of its parents, and unescaping
+ * restores it.
  */
 #include <string.h>
 
@@ -11,8 +11,8 @@
 #include "policy/caps.h"
 #include "policy/pattern.h"
 
-/* Longer texts are only run, not compared: the slow matcher is exponential. */
-enum { COMPARED = 48, MOST_STEPS = 20000, MOST_PARENTS = 8, ARENA = 1 << 22 };
+/* Longer texts are matched but not compared, because the slow matcher is exponential. */
+enum { COMPARED_LENGTH_MAX = 48, STEPS_MAX = 20000, PARENTS_MAX = 8, ARENA_BYTES = 1 << 22 };
 
 /* ---- the slow matcher ---- */
 
@@ -21,17 +21,18 @@ struct slow {
         bool gave_up;
 };
 
-static size_t character(const char *s)
+static size_t character_size(const char *s)
 {
         return text_utf8_step(s, strlen(s));
 }
 
-/* Is c in the class that opens at p? *ret_end is set behind its bracket. Beyond ASCII only negation fits. */
+/* Is the character at s in the class that starts at p? *ret_end is the end of the class. A character beyond ASCII is
+   only in negated classes. */
 static bool in_class(const char *p, const char *s, const char **ret_end)
 {
         bool negated = p[1] == '!' || p[1] == '^', found = false;
         const char *start = p += negated ? 2 : 1;
-        unsigned char c = character(s) == 1 ? (unsigned char)*s : 0xff;
+        unsigned char c = character_size(s) == 1 ? (unsigned char)*s : 0xff;
         while (*p != ']' || p == start) {
                 unsigned char bounds[2];
                 for (int i = 0; i < 2; i++) {
@@ -49,9 +50,9 @@ static bool in_class(const char *p, const char *s, const char **ret_end)
         return found != negated;
 }
 
-static bool slow_name(struct slow *w, const char *p, const char *s)
+static bool slow_match_name(struct slow *w, const char *p, const char *s)
 {
-        if (++w->steps > MOST_STEPS) {
+        if (++w->steps > STEPS_MAX) {
                 w->gave_up = true;
                 return false;
         }
@@ -59,33 +60,33 @@ static bool slow_name(struct slow *w, const char *p, const char *s)
         if (pattern_ends)
                 return name_ends;
         if (*p == '*')
-                return slow_name(w, p + 1, s) || (!name_ends && slow_name(w, p, s + character(s)));
+                return slow_match_name(w, p + 1, s) || (!name_ends && slow_match_name(w, p, s + character_size(s)));
         if (name_ends)
                 return false;
         if (*p == '?')
-                return slow_name(w, p + 1, s + character(s));
+                return slow_match_name(w, p + 1, s + character_size(s));
         if (*p == '[') {
                 const char *end = NULL;
-                return in_class(p, s, &end) && slow_name(w, end, s + character(s));
+                return in_class(p, s, &end) && slow_match_name(w, end, s + character_size(s));
         }
         p += *p == '\\';
-        return *p == *s && slow_name(w, p + 1, s + 1);
+        return *p == *s && slow_match_name(w, p + 1, s + 1);
 }
 
-/* Both stand on a slash or at their end. */
-static bool slow_names(struct slow *w, const char *p, const char *s)
+/* Both point to a slash or to the end. */
+static bool slow_match_names(struct slow *w, const char *p, const char *s)
 {
         if (*p == '\0')
                 return *s == '\0';
         const char *rest = strchrnul(p + 1, '/'), *below = *s ? strchrnul(s + 1, '/') : NULL;
         if (rest - p == 3 && p[1] == '*' && p[2] == '*')
-                return slow_names(w, rest, s) || (below && slow_names(w, p, below));
-        return below && slow_name(w, p + 1, s + 1) && slow_names(w, rest, below);
+                return slow_match_names(w, rest, s) || (below && slow_match_names(w, p, below));
+        return below && slow_match_name(w, p + 1, s + 1) && slow_match_names(w, rest, below);
 }
 
 static bool slow_match(struct slow *w, const char *pattern, const char *path)
 {
-        return slow_names(w, strcmp(pattern, "/") == 0 ? "" : pattern, strcmp(path, "/") == 0 ? "" : path);
+        return slow_match_names(w, strcmp(pattern, "/") == 0 ? "" : pattern, strcmp(path, "/") == 0 ? "" : path);
 }
 
 static int slow_depth(struct slow *w, struct arena *a, const char *pattern, const char *path)
@@ -105,14 +106,15 @@ static int slow_depth(struct slow *w, struct arena *a, const char *pattern, cons
         }
 }
 
-/* ---- what is promised ---- */
+/* ---- the checks ---- */
 
 static void check_match(struct arena *a, const char *pattern, const char *path)
 {
         bool matches = pattern_match(pattern, path);
         int depth = pattern_depth(pattern, true, path);
         PROMISE(!matches || depth >= 0);
-        if (strlen(pattern) > COMPARED || strlen(path) > COMPARED || text_utf8_valid(pattern, strlen(pattern)) < strlen(pattern))
+        if (strlen(pattern) > COMPARED_LENGTH_MAX || strlen(path) > COMPARED_LENGTH_MAX ||
+            text_utf8_valid(pattern, strlen(pattern)) < strlen(pattern))
                 return;
         struct slow w = { 0 };
         bool expected = slow_match(&w, pattern, path);
@@ -121,8 +123,8 @@ static void check_match(struct arena *a, const char *pattern, const char *path)
         PROMISE(w.gave_up || depth == expected_depth);
 }
 
-/* The text with every slash written as `slash`, and one more behind it. */
-static void check_respelt(struct arena *a, const char *text, const char *slash, const char *normal)
+/* Replaces every slash by `slash` and appends one more: the path normalises to the same. */
+static void check_other_slashes(struct arena *a, const char *text, const char *slash, const char *normal)
 {
         CLEANUP_TEXT struct text other = { 0 };
         for (const char *p = text; *p; p++)
@@ -131,8 +133,8 @@ static void check_respelt(struct arena *a, const char *text, const char *slash, 
                 else
                         text_add_bytes(&other, p, 1);
         text_add(&other, slash);
-        const char *same = pattern_normalise(a, other.data);
-        PROMISE(same && strcmp(same, normal) == 0);
+        const char *normal_again = pattern_normalise(a, other.data);
+        PROMISE(normal_again && strcmp(normal_again, normal) == 0);
 }
 
 static const char *check_spelling(struct arena *a, const char *text)
@@ -146,9 +148,9 @@ static const char *check_spelling(struct arena *a, const char *text)
         PROMISE(length == 1 || normal[length - 1] != '/');
         const char *again = pattern_normalise(a, normal);
         PROMISE(again && strcmp(normal, again) == 0);
-        check_respelt(a, text, "//", normal);
-        check_respelt(a, text, "/./", normal);
-        check_respelt(a, text, "/././/", normal);
+        check_other_slashes(a, text, "//", normal);
+        check_other_slashes(a, text, "/./", normal);
+        check_other_slashes(a, text, "/././/", normal);
         return normal;
 }
 
@@ -163,9 +165,9 @@ static void check_literal(struct arena *a, const char *path)
         PROMISE(parent);
         int names = pattern_depth(path, false, path);
         PROMISE(names >= 0 && path_is_beneath(path, path));
-        if (strlen(path) <= CAP_TEXT)
+        if (strlen(path) <= POLICY_TEXT_MAX)
                 PROMISE(pattern_depth(escaped, true, path) == names);
-        for (int i = 0; i < MOST_PARENTS; i++) {
+        for (int i = 0; i < PARENTS_MAX; i++) {
                 char *slash = strrchr(parent, '/');
                 if (slash == parent)
                         break;
@@ -183,20 +185,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         size_t first = nul ? (size_t)(nul - data) : size;
         CLEANUP_FREE char *pattern = fuzz_string(data, first);
         CLEANUP_FREE char *path = fuzz_string(data + (nul ? first + 1 : size), nul ? size - first - 1 : 0);
-        CLEANUP_ARENA struct arena *a = arena_new(ARENA);
+        CLEANUP_ARENA struct arena *a = arena_new(ARENA_BYTES);
         PROMISE(a);
-        const char *wrong = pattern_check(pattern);
+        const char *error = pattern_check(pattern);
         bool glob = pattern_is_glob(pattern);
         const char *normal = *pattern == '/' ? check_spelling(a, pattern) : NULL;
-        const char *where = *path == '/' ? check_spelling(a, path) : NULL;
-        if (where)
-                check_literal(a, where);
-        if (wrong || !normal)
+        const char *normal_path = *path == '/' ? check_spelling(a, path) : NULL;
+        if (normal_path)
+                check_literal(a, normal_path);
+        if (error || !normal)
                 return 0;
-        /* One spelling may drop names (a/..), and must not break what was whole. */
+        /* Normalising may drop names (a/..), and must not make a valid pattern invalid. */
         PROMISE(!pattern_check(normal));
         PROMISE(glob || !pattern_is_glob(normal));
-        if (where)
-                check_match(a, normal, where);
+        if (normal_path)
+                check_match(a, normal, normal_path);
         return 0;
 }

@@ -1,10 +1,10 @@
 /*
- * An HTTP request. The first byte says in which pieces it comes. Whatever they are, the result is that of the whole;
- * what is accepted has one Host and parts without control characters, within the bounds; what is refused has a
- * status that exists.
+ * HTTP requests. The first byte selects the size of the pieces in which the request is fed to the parser. The result is
+ * the same as for the whole request. An accepted request has at most one Host, no control characters and is within the
+ * limits; a refused one has a known status.
  *
- * Both readers, the one that answers and the one that relays, find the same end of whatever both accept, and what is
- * relayed is what came. What is relayed and was accepted is understood in the same way when it is read again.
+ * The parser has two modes, for a server and for a relay. They agree on the end of every request that both accept. A
+ * relay passes the request on unchanged, and what it passed on parses to the same request.
  */
 #include <ctype.h>
 #include <string.h>
@@ -13,11 +13,11 @@
 #include "fuzz.h"
 #include "wire/http_request.h"
 
-enum { BODY_MOST = 4096 };
+enum { BODY_MAX = 4096 };
 
 /*
- * Pieces of this many bytes, each in memory of its own. Returns the last status; *ret_used is what the request took.
- * What a relay passes on is put into `passed`.
+ * Feeds the data in pieces of `piece` bytes, each in its own memory. Returns the last status; *ret_used is the length
+ * of the request. `passed` gets what a relay would pass on.
  */
 static int feed(struct http_request *r, const uint8_t *data, size_t size, size_t piece, size_t *ret_used,
                 struct text *passed)
@@ -32,8 +32,8 @@ static int feed(struct http_request *r, const uint8_t *data, size_t size, size_t
                         memcpy(copy, data + *ret_used, n);
                 status = http_take(r, copy, n, &used);
                 PROMISE(used <= n && (status != 0 || used == n));
-                PROMISE(status != HTTP_HEAD_READY || (in_head && r->relays && r->state != HTTP_HEAD));
-                PROMISE(status != 1 || !in_head || !r->relays);
+                PROMISE(status != HTTP_HEAD_READY || (in_head && r->is_relay && r->state != HTTP_HEAD));
+                PROMISE(status != 1 || !in_head || !r->is_relay);
                 *ret_used += used;
                 if (status == HTTP_HEAD_READY)
                         text_add_bytes(passed, r->original.data, r->original.length);
@@ -44,7 +44,7 @@ static int feed(struct http_request *r, const uint8_t *data, size_t size, size_t
         return status;
 }
 
-static void promise_plain(const char *text)
+static void promise_no_controls(const char *text)
 {
         for (; *text; text++)
                 PROMISE((unsigned char)*text >= ' ' ? *text != '\x7f' : *text == '\t');
@@ -52,20 +52,20 @@ static void promise_plain(const char *text)
 
 static void check_request(const struct http_request *r)
 {
-        PROMISE(*r->method && *r->target && r->header_count <= HTTP_HEADERS_MOST && r->body.length <= BODY_MOST);
-        PROMISE(r->relays || (r->target[0] == '/' && r->minor == 1));
-        PROMISE(http_count(r, "Host") <= 1 && http_count(r, "Host") >= r->minor);
-        PROMISE(http_count(r, "Content-Length") + http_count(r, "Transfer-Encoding") <= 1);
+        PROMISE(*r->method && *r->target && r->header_count <= HTTP_HEADERS_MAX && r->body.length <= BODY_MAX);
+        PROMISE(r->is_relay || (r->target[0] == '/' && r->minor == 1));
+        PROMISE(http_count_headers(r, "Host") <= 1 && http_count_headers(r, "Host") >= r->minor);
+        PROMISE(http_count_headers(r, "Content-Length") + http_count_headers(r, "Transfer-Encoding") <= 1);
         PROMISE(r->minor || !http_header(r, "Transfer-Encoding"));
-        promise_plain(r->method);
-        promise_plain(r->target);
+        promise_no_controls(r->method);
+        promise_no_controls(r->target);
         for (size_t i = 0; i < r->header_count; i++) {
                 const char *value = r->headers[i].value;
                 PROMISE(*r->headers[i].name && !strpbrk(r->headers[i].name, " \t:"));
                 PROMISE(!isblank((unsigned char)*value));
                 PROMISE(!*value || !isblank((unsigned char)value[strlen(value) - 1]));
-                promise_plain(r->headers[i].name);
-                promise_plain(value);
+                promise_no_controls(r->headers[i].name);
+                promise_no_controls(value);
         }
 }
 
@@ -80,15 +80,15 @@ static void check_same(const struct http_request *a, const struct http_request *
         }
 }
 
-/* Read whole, and in pieces. */
+/* One request, parsed as a whole and in pieces. */
 struct readings {
         struct http_request whole, pieces;
-        struct text passed, passed_in_pieces; /* by a relay */
+        struct text passed, passed_in_pieces; /* on, by a relay */
         int status;
         size_t used;
 };
 
-static void read_twice(struct readings *r, const uint8_t *data, size_t size, size_t piece)
+static void parse_twice(struct readings *r, const uint8_t *data, size_t size, size_t piece)
 {
         size_t used_in_pieces;
         r->status = feed(&r->whole, data, size, size + 1, &r->used, &r->passed);
@@ -104,17 +104,17 @@ static void read_twice(struct readings *r, const uint8_t *data, size_t size, siz
         PROMISE(!r->whole.body.length || memcmp(r->whole.body.data, r->pieces.body.data, r->whole.body.length) == 0);
 }
 
-/* What came, but for empty lines in front; and it is read again as it was. */
+/* The relay passed on what it received, without leading empty lines, and that parses to the same request. */
 static void check_passed(struct readings *relay, const uint8_t *data)
 {
         struct http_request again;
         CLEANUP_TEXT struct text passed = { 0 };
         const char *sent = (const char *)data;
-        size_t used, front = 0;
-        while (front + 1 < relay->used && memcmp(sent + front, "\r\n", 2) == 0)
-                front += 2;
-        PROMISE(relay->passed.length == relay->used - front);
-        PROMISE(memcmp(relay->passed.data, sent + front, relay->passed.length) == 0);
+        size_t used, skipped = 0;
+        while (skipped + 1 < relay->used && memcmp(sent + skipped, "\r\n", 2) == 0)
+                skipped += 2;
+        PROMISE(relay->passed.length == relay->used - skipped);
+        PROMISE(memcmp(relay->passed.data, sent + skipped, relay->passed.length) == 0);
         PROMISE(relay->passed_in_pieces.length == relay->passed.length);
         PROMISE(memcmp(relay->passed_in_pieces.data, relay->passed.data, relay->passed.length) == 0);
         http_begin_relay(&again);
@@ -124,23 +124,23 @@ static void check_passed(struct readings *relay, const uint8_t *data)
         http_done(&again);
 }
 
-/* Only what no relay has to care about makes a difference: sizes, versions, and the form of the target. */
-static void check_agreement(const struct readings *kept, const struct readings *relayed)
+/* A server refuses what a relay accepts only for its size, its version or the form of its target. */
+static void check_agreement(const struct readings *server, const struct readings *relay)
 {
-        const struct http_request *r = &relayed->whole;
-        if (kept->status == 1) {
-                PROMISE(relayed->status == 1 && relayed->used == kept->used);
-                check_same(&kept->whole, r);
-                PROMISE(r->received == kept->whole.body.length);
-        } else if (kept->status == 0) {
-                PROMISE(relayed->status == 0);
-        } else if (relayed->status >= 0) {
-                bool other = r->target && *r->target != '/';
-                PROMISE(kept->status == (other ? -400 : r->minor == 0 ? -505 : -413));
+        const struct http_request *r = &relay->whole;
+        if (server->status == 1) {
+                PROMISE(relay->status == 1 && relay->used == server->used);
+                check_same(&server->whole, r);
+                PROMISE(r->received == server->whole.body.length);
+        } else if (server->status == 0) {
+                PROMISE(relay->status == 0);
+        } else if (relay->status >= 0) {
+                bool target_not_path = r->target && *r->target != '/';
+                PROMISE(server->status == (target_not_path ? -400 : r->minor == 0 ? -505 : -413));
         }
 }
 
-static void done(struct readings *r)
+static void free_readings(struct readings *r)
 {
         http_done(&r->whole);
         http_done(&r->pieces);
@@ -150,19 +150,19 @@ static void done(struct readings *r)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-        struct readings kept = { .used = 0 }, relayed = { .used = 0 };
+        struct readings server = { .used = 0 }, relay = { .used = 0 };
         if (!size)
                 return 0;
-        http_begin(&kept.whole, BODY_MOST);
-        http_begin(&kept.pieces, BODY_MOST);
-        read_twice(&kept, data + 1, size - 1, (size_t)data[0] + 1);
-        http_begin_relay(&relayed.whole);
-        http_begin_relay(&relayed.pieces);
-        read_twice(&relayed, data + 1, size - 1, (size_t)data[0] + 1);
-        if (relayed.status == 1)
-                check_passed(&relayed, data + 1);
-        check_agreement(&kept, &relayed);
-        done(&kept);
-        done(&relayed);
+        http_begin(&server.whole, BODY_MAX);
+        http_begin(&server.pieces, BODY_MAX);
+        parse_twice(&server, data + 1, size - 1, (size_t)data[0] + 1);
+        http_begin_relay(&relay.whole);
+        http_begin_relay(&relay.pieces);
+        parse_twice(&relay, data + 1, size - 1, (size_t)data[0] + 1);
+        if (relay.status == 1)
+                check_passed(&relay, data + 1);
+        check_agreement(&server, &relay);
+        free_readings(&server);
+        free_readings(&relay);
         return 0;
 }

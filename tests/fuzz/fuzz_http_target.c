@@ -1,7 +1,7 @@
 /*
- * The head of an HTTP request that goes through a relay or a proxy. Whom it is for has one spelling, which says the
- * same when it is read again; what a proxy makes of the head is for the same host, ends in the same place, and
- * offers nothing more. A proxy's token is right in one place only.
+ * The head of an HTTP request that passes a relay or a proxy. Its destination is canonical: printed and parsed again it
+ * is the same. The head that a proxy writes has the same destination, body and connection handling, and offers no other
+ * protocol. A token is accepted only in a single Proxy-Authorization header.
  */
 #include <errno.h>
 #include <string.h>
@@ -17,7 +17,7 @@ static void check_destination(const struct destination *d)
 {
         CLEANUP_TEXT struct text text = { 0 };
         struct destination again;
-        char name[CAP_DOMAIN + 1];
+        char name[DOMAIN_MAX + 1];
         PROMISE(*d->host && d->port);
         PROMISE(d->is_address == (domain_canonical(d->host, NULL, name) != NULL));
         PROMISE(d->is_address || strcmp(name, d->host) == 0);
@@ -35,21 +35,21 @@ static void check_origin(const struct http_request *r, const struct destination 
         http_begin_relay(&again);
         PROMISE(http_take(&again, written.data, written.length, &used) == HTTP_HEAD_READY && used == written.length);
         PROMISE(*again.target == '/' || strcmp(again.target, "*") == 0);
-        PROMISE(!http_host(&again, &same) && destination_equal(d, &same));
+        PROMISE(!http_find_destination(&again, &same) && destination_equal(d, &same));
         PROMISE(again.state == r->state && again.left == r->left && again.keep_alive == r->keep_alive);
         PROMISE(!http_header(&again, "Proxy-Authorization") && !http_header(&again, "Proxy-Connection"));
-        PROMISE(!http_offers_other(&again) && http_upgrades(&again) == http_upgrades(r));
+        PROMISE(!http_offers_other_protocol(&again) && http_upgrades(&again) == http_upgrades(r));
         http_done(&again);
 }
 
 static void check_token(const struct http_request *r)
 {
         static const char header[] = "Proxy-Authorization", right[] = "OnRva2Vu"; /* ":token" */
-        enum token_verdict verdict = token_judge("token", r);
-        PROMISE((verdict == TOKEN_MISSING) == !http_count(r, header));
-        PROMISE(verdict != TOKEN_RIGHT || http_count(r, header) == 1);
+        enum token_verdict verdict = token_check("token", r);
+        PROMISE((verdict == TOKEN_MISSING) == !http_count_headers(r, header));
+        PROMISE(verdict != TOKEN_RIGHT || http_count_headers(r, header) == 1);
         PROMISE(verdict != TOKEN_RIGHT || strlen(http_header(r, header)) >= strlen("Basic ") + strlen(right));
-        PROMISE(verdict != TOKEN_RIGHT || token_judge("Token", r) == TOKEN_WRONG);
+        PROMISE(verdict != TOKEN_RIGHT || token_check("Token", r) == TOKEN_WRONG);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -65,10 +65,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         PROMISE(!http_is_preface(&r) || status == -505);
         if (status == HTTP_HEAD_READY)
                 check_token(&r);
-        if (status == HTTP_HEAD_READY && !http_host(&r, &d)) {
+        if (status == HTTP_HEAD_READY && !http_find_destination(&r, &d)) {
                 check_destination(&d);
-                /* Where there is no room for a Host, it could not be read again. */
-                bool has_room = r.header_count < HTTP_HEADERS_MOST && r.original.length < HTTP_HEAD_MOST / 2;
+                /* If there is no room for a Host header, the head that is written cannot be parsed again. */
+                bool has_room = r.header_count < HTTP_HEADERS_MAX && r.original.length < HTTP_HEAD_MAX / 2;
                 if (has_room && !http_is_connect(&r))
                         check_origin(&r, &d);
         }

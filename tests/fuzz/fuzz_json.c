@@ -1,7 +1,6 @@
 /*
- * JSON with bounds. What was read is written and read back as the same value, in both layouts; the depth that is
- * counted before parsing is the depth that the value has; an error has a place inside the text and a sentence that a
- * terminal can show.
+ * JSON with limits. A parsed value is written and parsed again as the same value, in both layouts; the depth that is
+ * checked before parsing is the depth of the value; an error has a position inside the text and a printable message.
  */
 #include <errno.h>
 #include <string.h>
@@ -9,7 +8,7 @@
 #include "base/json.h"
 #include "fuzz.h"
 
-enum { DEEPEST = 64 };
+enum { DEPTH_MAX = 64 };
 
 static size_t depth_of(const json_t *value)
 {
@@ -32,9 +31,9 @@ static size_t depth_of(const json_t *value)
 static void check_depth(const char *text, size_t size, const json_t *value)
 {
         size_t depth = depth_of(value);
-        PROMISE(depth <= DEEPEST);
-        CLEANUP_JSON json_t *fits = NULL, *too_deep = NULL;
-        PROMISE(json_parse_bounded(text, size, size, depth, &fits, NULL, NULL, NULL) == 0);
+        PROMISE(depth <= DEPTH_MAX);
+        CLEANUP_JSON json_t *parsed = NULL, *too_deep = NULL;
+        PROMISE(json_parse_bounded(text, size, size, depth, &parsed, NULL, NULL, NULL) == 0);
         if (depth > 0)
                 PROMISE(json_parse_bounded(text, size, size, depth - 1, &too_deep, NULL, NULL, NULL) == -ELOOP);
         if (size > 0)
@@ -48,7 +47,7 @@ static void check_written(const json_t *value, bool pretty)
         CLEANUP_JSON json_t *back = NULL;
         PROMISE(json_write(value, &first, pretty) == 0);
         PROMISE(pretty || !memchr(first.data, '\n', first.length));
-        PROMISE(json_parse_bounded(first.data, first.length, first.length, DEEPEST, &back, NULL, NULL, NULL) == 0);
+        PROMISE(json_parse_bounded(first.data, first.length, first.length, DEPTH_MAX, &back, NULL, NULL, NULL) == 0);
         PROMISE(json_equal(value, back));
         PROMISE(json_write(back, &second, pretty) == 0);
         PROMISE(strcmp(first.data, second.data) == 0);
@@ -74,7 +73,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         CLEANUP_JSON json_t *value = NULL;
         struct error e = { 0 };
         unsigned line = 0, column = 0;
-        int r = json_parse_bounded(text, size, size, DEEPEST, &value, &e, &line, &column);
+        int r = json_parse_bounded(text, size, size, DEPTH_MAX, &value, &e, &line, &column);
         if (r) {
                 PROMISE(!value);
                 check_error(text, size, r, &e, line, column);

@@ -1,6 +1,6 @@
 /*
- * A client's message. Whatever it is, it is a request with an id, a notification or an answer of the client's, or it is refused
- * by JSON-RPC that can be written, with the id that was asked for or with none. The first byte says what HTTP's headers do.
+ * A client's message. It is a request with an id, a notification or a response, or it is refused by a valid JSON-RPC
+ * error with the request's id or without an id. The first byte selects the HTTP headers.
  */
 #include <string.h>
 
@@ -10,28 +10,30 @@
 #include "fuzz.h"
 #include "mcp/protocol.h"
 
-static void check_reply(const json_t *reply, const json_t *asked)
+static void check_reply(const json_t *reply, const json_t *request_id)
 {
         CLEANUP_TEXT struct text out = { 0 };
         const char *version = json_string_value(json_object_get(reply, "jsonrpc"));
         const json_t *id = json_object_get(reply, "id"), *error = json_object_get(reply, "error");
         PROMISE(version && strcmp(version, "2.0") == 0);
         PROMISE(!error != !json_object_get(reply, "result"));
-        PROMISE(!id || (asked && json_equal(id, asked)));
-        PROMISE(!error || (json_is_integer(json_object_get(error, "code")) && json_is_string(json_object_get(error, "message"))));
+        PROMISE(!id || (request_id && json_equal(id, request_id)));
+        PROMISE(!error ||
+                (json_is_integer(json_object_get(error, "code")) && json_is_string(json_object_get(error, "message"))));
         PROMISE(json_write(reply, &out, false) == 0);
-        PROMISE(!memchr(out.data, '\n', out.length)); /* it is one line */
+        PROMISE(!memchr(out.data, '\n', out.length)); /* a message is one line */
 }
 
 static void check_request(const struct mcp_message *m)
 {
         static const struct mcp_offer offers[] = { { 0 }, { .readonly = true } };
-        PROMISE(m->method && (json_is_string(m->id) || json_is_integer(m->id)) && (!m->params || json_is_object(m->params)));
+        PROMISE(m->method && (json_is_string(m->id) || json_is_integer(m->id)) &&
+                (!m->params || json_is_object(m->params)));
         for (size_t i = 0; i < ARRAY_SIZE(offers); i++) {
                 const struct tool *tool = mcp_find_tool(&offers[i], m->params);
                 const char *why = NULL;
-                CLEANUP_JSON json_t *first = mcp_initialize(&offers[i], m->params, &why);
-                PROMISE(!first == (why != NULL));
+                CLEANUP_JSON json_t *initialized = mcp_initialize(&offers[i], m->params, &why);
+                PROMISE(!initialized == (why != NULL));
                 why = NULL;
                 CLEANUP_JSON json_t *list = mcp_list_tools(&offers[i], m->params, m->modern, &why);
                 PROMISE(!list == (why != NULL));
@@ -56,7 +58,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         PROMISE((m.kind == MCP_BAD) == (m.error != NULL));
         PROMISE((m.kind == MCP_BAD) == (m.status != 0));
         if (m.kind == MCP_BAD)
-                check_reply(m.error, json_object_get(m.whole, "id"));
+                check_reply(m.error, json_object_get(m.json, "id"));
         if (m.kind == MCP_REQUEST)
                 check_request(&m);
         mcp_message_done(&m);

@@ -1,6 +1,6 @@
 /*
- * Command lines. The input's arguments end at NULs. What was parsed points into the arguments given, in their order;
- * written out again in the plainest way it parses to the same; an error is one sentence that a terminal can show.
+ * Command lines. The input is NUL-terminated arguments. The result points into the arguments, in their order; written
+ * as --name=value it parses to the same result; an error is one printable line.
  */
 #include <errno.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "base/options.h"
 #include "fuzz.h"
 
-enum { FILE_ID = 1, LEVEL, ALL, BRIEF, JSON, ENV, MOST_ARGUMENTS = 300 };
+enum { FILE_ID = 1, LEVEL, ALL, BRIEF, JSON, ENV, ARGUMENTS_MAX = 300 };
 
 static const struct option_row rows[] = {
         { FILE_ID, 'p', "policy", "FILE", OPTION_FILE, true, "Policy", "Read this policy." },
@@ -23,15 +23,24 @@ static const struct option_row more_rows[] = {
 static const struct options_table table = OPTIONS_TABLE(rows), more_table = OPTIONS_TABLE(more_rows);
 
 static const struct options_verb verbs[] = {
-        { .path = "show", .summary = "Any arguments", .synopsis = "[FILE...]", .positional = OPTION_FILE,
-          .positionals_max = OPTIONS_POSITIONALS_MAX, .tables = { &table, &more_table } },
-        { .path = "run", .summary = "Stops at the command", .synopsis = "COMMAND...", .positional = OPTION_FREE,
-          .positionals_min = 1, .positionals_max = OPTIONS_POSITIONALS_MAX, .stops = true,
+        { .path = "show",
+          .summary = "Any arguments",
+          .synopsis = "[FILE...]",
+          .positional = OPTION_FILE,
+          .positionals_max = OPTIONS_POSITIONALS_MAX,
+          .tables = { &table, &more_table } },
+        { .path = "run",
+          .summary = "Stops at the command",
+          .synopsis = "COMMAND...",
+          .positional = OPTION_FREE,
+          .positionals_min = 1,
+          .positionals_max = OPTIONS_POSITIONALS_MAX,
+          .stops_at_positional = true,
           .tables = { &table, &more_table } },
         { .path = "none", .summary = "No arguments", .tables = { &table } },
 };
 
-static bool lies_in(const char *value, const char *argument)
+static bool points_into(const char *value, const char *argument)
 {
         return value >= argument && value <= argument + strlen(argument);
 }
@@ -44,7 +53,7 @@ static void check_uses(const struct options_result *r, char **argv, int argc)
                 PROMISE(i == 0 || u->index >= u[-1].index);
                 PROMISE(!u->value == !u->row->placeholder);
                 PROMISE(!u->value || *u->value);
-                PROMISE(!u->value || lies_in(u->value, argv[u->index]) ||
+                PROMISE(!u->value || points_into(u->value, argv[u->index]) ||
                         (u->index + 1 < argc && u->value == argv[u->index + 1]));
                 for (size_t j = 0; j < i; j++)
                         PROMISE(u->row->repeatable || r->uses[j].row->id != u->row->id);
@@ -61,7 +70,7 @@ static void check_uses(const struct options_result *r, char **argv, int argc)
         PROMISE(r->positional_count >= r->verb->positionals_min && r->positional_count <= r->verb->positionals_max);
 }
 
-/* --name=value for each use, --, the positionals: it must parse to what it was made from. */
+/* Writes the result as --name=value for each option, --, and the positionals, and checks that it parses to the same. */
 static void check_again(const struct options_result *r)
 {
         CLEANUP_ARENA struct arena *a = arena_new(1 << 24);
@@ -105,9 +114,9 @@ static void check_verb(const struct options_verb *verb, char **argv, int argc)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
         CLEANUP_FREE char *text = fuzz_string(data, size);
-        char *argv[MOST_ARGUMENTS + 1];
+        char *argv[ARGUMENTS_MAX + 1];
         int argc = 0;
-        for (char *p = text; p < text + size && argc < MOST_ARGUMENTS; p += strlen(p) + 1)
+        for (char *p = text; p < text + size && argc < ARGUMENTS_MAX; p += strlen(p) + 1)
                 argv[argc++] = p;
         argv[argc] = NULL;
         for (size_t i = 0; i < ARRAY_SIZE(verbs); i++)

@@ -1,7 +1,7 @@
 /*
- * A plan from JSON that anybody may have written: it is refused with a sentence, or it is a whole plan that is written
- * and read back as the same and can be asked. A whole plan is long, so the input is also tried as changes to one: its
- * members replace those of a plan without rules.
+ * A plan from untrusted JSON: it is refused with a printable message, or it is a complete plan that passes
+ * plan_check(). A complete plan is long, so the input is also used as a change: its members replace those of a plan
+ * without rules.
  */
 #include <errno.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "policy/caps.h"
 #include "policy/compile.h"
 
-static void check(const json_t *json)
+static void check_plan_json(const json_t *json)
 {
         CLEANUP_PLAN struct plan *plan = NULL;
         struct error e = { 0 };
@@ -26,22 +26,22 @@ static void check(const json_t *json)
         plan_check(plan);
 }
 
-/* What an empty policy compiles to, without its rules. Made once. */
+/* The plan of an empty policy, without its rules. Made once. */
 static json_t *empty_plan(void)
 {
-        static json_t *kept;
-        if (kept)
-                return kept;
-        CLEANUP_ARENA struct arena *arena = arena_new(CAP_ARENA_BYTES);
+        static json_t *plan_json;
+        if (plan_json)
+                return plan_json;
+        CLEANUP_ARENA struct arena *arena = arena_new(ARENA_BYTES_MAX);
         CLEANUP_MESSAGES struct messages *m = messages_new();
         CLEANUP_PLAN struct plan *plan = NULL;
         struct settings s;
         settings_init(&s, arena, m, NULL);
         PROMISE(policy_compile(&s, NULL, 0, &fuzz_facts, m, &plan) == 0);
-        kept = plan_to_json(plan);
-        PROMISE(kept && json_object_set_new(kept, "rules", json_array()) == 0);
-        check(kept);
-        return kept;
+        plan_json = plan_to_json(plan);
+        PROMISE(plan_json && json_object_set_new(plan_json, "rules", json_array()) == 0);
+        check_plan_json(plan_json);
+        return plan_json;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -49,9 +49,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         CLEANUP_JSON json_t *json = NULL;
         if (json_parse_bounded((const char *)data, size, size, JSON_DEPTH_MAX, &json, NULL, NULL, NULL) < 0)
                 return 0;
-        check(json);
+        check_plan_json(json);
         CLEANUP_JSON json_t *changed = json_copy(empty_plan());
         if (json_is_object(json) && json_object_update(changed, json) == 0)
-                check(changed);
+                check_plan_json(changed);
         return 0;
 }

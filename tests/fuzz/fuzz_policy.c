@@ -1,4 +1,4 @@
-/* The native policy file: any bytes are either refused with messages, or a plan that keeps every promise of plans.h. */
+/* The native policy file: any input is refused with messages, or compiles to a plan that passes plan_check(). */
 #include "fuzz.h"
 #include "plans.h"
 

@@ -1,7 +1,7 @@
 /*
- * The scrubber, with text that comes in pieces. The first two bytes say how the rest is cut; a byte of value 1 is
- * left out, so that the corpus holds no secret that a scanner of repositories would find. Cut in any way it comes out
- * as it does whole, what comes out has nothing left to be taken out, and nothing is counted that was not replaced.
+ * The scrubber, with text in pieces. The first two bytes select the sizes of the pieces. Bytes of value 1 are dropped,
+ * so that the corpus has no secret that scanners of repositories would find. The output is the same for any pieces,
+ * scrubbing it again changes nothing, and the scrubber counts nothing that it did not replace.
  */
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #include "fuzz.h"
 #include "gate/scrub.h"
 
-enum { LEFT_OUT = 1 };
+enum { DROPPED_BYTE = 1 };
 
 static struct scrubber *scrubber(void)
 {
@@ -19,15 +19,15 @@ static struct scrubber *scrubber(void)
         return s;
 }
 
-static uint64_t all_counts(void)
+static uint64_t total_count(void)
 {
-        uint64_t all = 0;
+        uint64_t total = 0;
         for (size_t i = 0; i < scrubber_shapes(scrubber()); i++)
-                all += scrubber_count(scrubber(), i);
-        return all;
+                total += scrubber_count(scrubber(), i);
+        return total;
 }
 
-static size_t markers(const struct text *t)
+static size_t count_markers(const struct text *t)
 {
         static const char marker[] = "[REDACTED:";
         size_t count = 0;
@@ -36,7 +36,7 @@ static size_t markers(const struct text *t)
         return count;
 }
 
-static void same(const struct text *a, const struct text *b)
+static void promise_same(const struct text *a, const struct text *b)
 {
         PROMISE(a->length == b->length);
         PROMISE(a->length == 0 || memcmp(a->data, b->data, a->length) == 0);
@@ -49,7 +49,7 @@ static void feed(const char *data, size_t size, size_t first, size_t step, struc
         for (size_t at = 0, length = first; at < size; at += length, length = step) {
                 if (length > size - at)
                         length = size - at;
-                /* A copy of its own, so that a read beyond it is seen. */
+                /* A copy of exactly this size, so that a sanitizer finds reads beyond its end. */
                 CLEANUP_FREE char *piece = malloc(length ? length : 1);
                 PROMISE(piece);
                 memcpy(piece, data + at, length);
@@ -63,31 +63,31 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         CLEANUP_TEXT struct text given = { 0 };
         CLEANUP_TEXT struct text whole = { 0 };
         CLEANUP_TEXT struct text pieces = { 0 };
-        CLEANUP_TEXT struct text bytes = { 0 };
+        CLEANUP_TEXT struct text single_bytes = { 0 };
         if (size < 2)
                 return 0;
         size_t first = data[0], step = 1U + data[1];
         for (size_t i = 2; i < size; i++)
-                if (data[i] != LEFT_OUT)
+                if (data[i] != DROPPED_BYTE)
                         text_add_bytes(&given, (const char *)&data[i], 1);
         text_add_bytes(&whole, given.data, given.length);
-        size_t before = markers(&whole);
-        uint64_t counted = all_counts();
+        size_t before = count_markers(&whole);
+        uint64_t counted = total_count();
         PROMISE(scrub_text(scrubber(), &whole) == 0);
-        counted = all_counts() - counted;
-        PROMISE(markers(&whole) + before >= counted); /* one that was there may have been in a secret */
+        counted = total_count() - counted;
+        PROMISE(count_markers(&whole) + before >= counted); /* a marker of the input may have been inside a secret */
         feed(given.data, given.length, first, step, &pieces);
-        same(&whole, &pieces);
-        feed(given.data, given.length, 1, 1, &bytes);
-        same(&whole, &bytes);
+        promise_same(&whole, &pieces);
+        feed(given.data, given.length, 1, 1, &single_bytes);
+        promise_same(&whole, &single_bytes);
 
-        /* A marker with no key near it may get near one when what is between them becomes shorter. */
+        /* Not for private keys: their parts may get close enough to match once the text between them is replaced. */
         if (!whole.length || memmem(given.data, given.length, "BEGIN ", 6) ||
             memmem(given.data, given.length, "Private-Lines", 13))
                 return 0;
         CLEANUP_TEXT struct text again = { 0 };
         text_add_bytes(&again, whole.data, whole.length);
         PROMISE(scrub_text(scrubber(), &again) == 0);
-        same(&whole, &again);
+        promise_same(&whole, &again);
         return 0;
 }

@@ -1,6 +1,7 @@
 /*
- * Command lines. Whatever the bytes are, the walk ends; each command's words lie in the line and in its order; a denied
- * command that is found stands where it is said to stand, and is still the first one behind another line of commands.
+ * Shell command lines. The walk terminates for any input; the words of a command are in the line, in its order; a
+ * denied command that is found has a valid position, and is found again, further on, if a harmless line is put in
+ * front.
  */
 #include <string.h>
 
@@ -28,25 +29,25 @@ static void check_command(void *context, const struct shell_command *command)
         }
 }
 
-static void check_place(const char *line, const struct denied *d)
+static void check_position(const char *line, const struct denied_call *d)
 {
         unsigned newlines = 0;
-        size_t begins = 0;
+        size_t line_start = 0;
         PROMISE(d->offset < strlen(line));
         for (size_t i = 0; i < d->offset; i++)
                 if (line[i] == '\n') {
                         newlines++;
-                        begins = i + 1;
+                        line_start = i + 1;
                 }
         PROMISE(d->line == newlines + 1);
-        PROMISE(d->column >= 1 && d->column <= d->offset - begins + 1);
+        PROMISE(d->column >= 1 && d->column <= d->offset - line_start + 1);
 }
 
-static void check_behind(const char *line, const struct denied *d)
+static void check_after_other_line(const char *line, const struct denied_call *d)
 {
         static const char before[] = "true\n";
         CLEANUP_TEXT struct text longer = { 0 };
-        struct denied again;
+        struct denied_call again;
         text_add(&longer, before);
         text_add(&longer, line);
         PROMISE(!longer.failed && denylist_find(longer.data, rules, ARRAY_SIZE(rules), &again));
@@ -60,17 +61,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         CLEANUP_FREE char *line = fuzz_string(data, size);
         size_t length = strlen(line);
         command_line_walk((struct shell_text){ line, NULL, length }, 0, check_command, &length);
-        /* A line in a word has NULs in it where something is not known. */
+        /* Command lines inside a word may contain NULs, in place of parts whose value is unknown. */
         command_line_walk((struct shell_text){ (const char *)data, NULL, size }, 0, check_command, &size);
-        struct denied d;
+        struct denied_call d;
         if (!denylist_find(line, rules, ARRAY_SIZE(rules), &d))
                 return 0;
-        CLEANUP_TEXT struct text said = { 0 };
-        denylist_explain(&d, &said);
-        PROMISE(!said.failed && text_starts(said.data, "command rejected: command uses denylisted token \""));
-        promise_printable(said.data);
-        check_place(line, &d);
+        CLEANUP_TEXT struct text explanation = { 0 };
+        denylist_explain(&d, &explanation);
+        PROMISE(!explanation.failed &&
+                text_starts(explanation.data, "command rejected: command uses denylisted token \""));
+        promise_printable(explanation.data);
+        check_position(line, &d);
         if (length + 8 < COMMAND_LINE_MAX)
-                check_behind(line, &d);
+                check_after_other_line(line, &d);
         return 0;
 }

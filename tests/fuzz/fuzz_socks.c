@@ -1,6 +1,7 @@
 /*
- * What a SOCKS5 client sends. The first byte says in which pieces, the second whether a token is asked for. Whatever
- * the pieces are, the result and the answer are those of the whole; what is accepted has a host in its one spelling.
+ * The bytes of a SOCKS5 client. The first byte selects the size of the pieces in which they are parsed, the second
+ * whether a token is required. The result and the answer are the same as for the whole; an accepted request has a
+ * canonical host.
  */
 #include <errno.h>
 #include <string.h>
@@ -29,13 +30,13 @@ static int feed(struct socks *s, const uint8_t *data, size_t size, size_t piece,
 
 static void check_destination(const struct destination *d)
 {
-        char name[CAP_DOMAIN + 1];
+        char name[DOMAIN_MAX + 1];
         PROMISE(*d->host && d->port);
         PROMISE(d->is_address == (domain_canonical(d->host, NULL, name) != NULL));
         PROMISE(d->is_address || strcmp(name, d->host) == 0);
 }
 
-/* Nobody gets through without the token. */
+/* A request that succeeded has authenticated, if a token is required. */
 static void check_token(const char *token, const struct text *answer)
 {
         PROMISE(answer->length >= 2 && answer->data[0] == 5 && answer->data[1] == (token ? 2 : 0));

@@ -1,4 +1,4 @@
-/* srt's JSON settings, as fuzz_policy.c has the native file. */
+/* srt's JSON settings; see fuzz_policy.c. */
 #include "fuzz.h"
 #include "plans.h"
 

@@ -1,6 +1,7 @@
 /*
- * Sizes, cores and durations. What is printed parses back to the same number, for every number that a text means and
- * for the number that the text's own bytes spell. Case and the spaces in front of a unit do not matter.
+ * Sizes, cores and durations. A printed number parses to the same number; this is tried with the number that the text
+ * stands for and with the first eight bytes of the input as a number. Case, and spaces before a unit, make no
+ * difference.
  */
 #include <ctype.h>
 #include <string.h>
@@ -30,18 +31,18 @@ static void check_number(size_t which, uint64_t number)
 
 static void check_spelling(size_t which, const char *text, bool parsed, uint64_t number)
 {
-        CLEANUP_TEXT struct text other = { 0 };
+        CLEANUP_TEXT struct text variant = { 0 };
         size_t digits = strspn(text, "0123456789.");
         for (const char *p = text; *p; p++) {
-                /* A space may stand only where the first number ends. */
+                /* Spaces are only allowed after the first number. */
                 if ((size_t)(p - text) == digits && strchr(p, ' '))
-                        text_add(&other, " ");
+                        text_add(&variant, " ");
                 char c = (char)(isupper((unsigned char)*p) ? tolower((unsigned char)*p) : toupper((unsigned char)*p));
-                text_add_bytes(&other, &c, 1);
+                text_add_bytes(&variant, &c, 1);
         }
-        uint64_t same = ~number;
-        PROMISE(quantities[which].parse(other.data ? other.data : "", &same) == parsed);
-        PROMISE(!parsed || same == number);
+        uint64_t variant_number = ~number;
+        PROMISE(quantities[which].parse(variant.data ? variant.data : "", &variant_number) == parsed);
+        PROMISE(!parsed || variant_number == number);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

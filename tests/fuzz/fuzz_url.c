@@ -1,7 +1,7 @@
 /*
- * The URL filter. The input is a URL and a Location, with a NUL between. What passes is canonical: printed and parsed
- * again it is the same; its host is a name with a dot or a public address, judged without the filter's own tables; what
- * a request would ask for is one clean line; and a redirect of it promises the same.
+ * The URL filter. The input is a URL and a Location header, separated by a NUL. A URL that passes is canonical: printed
+ * and parsed again it is the same. Its host is a name with a dot or a public address, checked without the filter's own
+ * tables; its target has no white space or control characters; and the same holds for a redirect.
  */
 #include <arpa/inet.h>
 #include <string.h>
@@ -15,12 +15,13 @@
 static bool is_public_v4(uint32_t a)
 {
         return a >> 24 != 0 && a >> 24 != 10 && a >> 24 != 127 && a >> 22 != (100U << 2 | 1) &&
-               a >> 16 != (169U << 8 | 254) && a >> 20 != (172U << 4 | 1) && a >> 16 != (192U << 8 | 168) && a >> 28 < 14;
+               a >> 16 != (169U << 8 | 254) && a >> 20 != (172U << 4 | 1) && a >> 16 != (192U << 8 | 168) &&
+               a >> 28 < 14;
 }
 
 static void check_host(const struct url *u)
 {
-        static const char *const never[] = { ".localhost", ".internal", ".local" };
+        static const char *const refused_suffixes[] = { ".localhost", ".internal", ".local" };
         size_t length = strlen(u->host);
         union address a = { 0 };
         if (u->is_address && u->address.any.sa_family == AF_INET) {
@@ -35,11 +36,12 @@ static void check_host(const struct url *u)
                 PROMISE(memcmp(&a.v6.sin6_addr, &u->address.v6.sin6_addr, 16) == 0);
                 return;
         }
-        PROMISE(length <= CAP_DOMAIN && strchr(u->host, '.') && u->host[length - 1] != '.');
+        PROMISE(length <= DOMAIN_MAX && strchr(u->host, '.') && u->host[length - 1] != '.');
         PROMISE(strspn(u->host, "abcdefghijklmnopqrstuvwxyz0123456789-_.") == length);
         PROMISE(inet_aton(u->host, &a.v4.sin_addr) == 0);
-        for (size_t i = 0; i < ARRAY_SIZE(never); i++)
-                PROMISE(length < strlen(never[i]) || strcmp(u->host + length - strlen(never[i]), never[i]) != 0);
+        for (size_t i = 0; i < ARRAY_SIZE(refused_suffixes); i++)
+                PROMISE(length < strlen(refused_suffixes[i]) ||
+                        strcmp(u->host + length - strlen(refused_suffixes[i]), refused_suffixes[i]) != 0);
 }
 
 static void check_url(const struct url *u)
@@ -49,15 +51,15 @@ static void check_url(const struct url *u)
         size_t length = strlen(u->target);
         check_host(u);
         PROMISE(u->port);
-        PROMISE(u->target[0] == '/' && length <= URL_MOST && u->path_length <= length);
+        PROMISE(u->target[0] == '/' && length <= URL_MAX && u->path_length <= length);
         PROMISE(u->target[u->path_length] == '\0' || u->target[u->path_length] == '?');
         PROMISE(!memchr(u->target, '?', u->path_length));
         for (const char *p = u->target; *p; p++)
                 PROMISE(*p > ' ' && *p < 0x7f && *p != '#' && *p != '\\');
         PROMISE(!strstr(u->target, "/../") || strstr(u->target, "/../") > u->target + u->path_length);
         url_print(u, &printed);
-        if (printed.length > URL_MOST)
-                return; /* encoding made it longer than what is read */
+        if (printed.length > URL_MAX)
+                return; /* percent-encoding made it too long to be parsed again */
         PROMISE(url_parse(printed.data, NULL, &again, NULL) == 0);
         PROMISE(again.secure == u->secure && again.port == u->port && again.path_length == u->path_length);
         PROMISE(strcmp(again.host, u->host) == 0 && strcmp(again.target, u->target) == 0);
@@ -75,7 +77,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         size_t first = nul ? (size_t)(nul - data) : size;
         CLEANUP_FREE char *text = fuzz_string(data, first);
         CLEANUP_FREE char *location = fuzz_string(data + (nul ? first + 1 : size), nul ? size - first - 1 : 0);
-        struct url u = { 0 }, to = { 0 };
+        struct url u = { 0 }, redirected = { 0 };
         struct error e = { 0 };
         int r = url_parse(text, idn_to_ascii, &u, &e);
         if (r != 0) {
@@ -83,12 +85,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                 return 0;
         }
         check_url(&u);
-        r = url_redirect(&u, location, idn_to_ascii, &to, &e);
+        r = url_redirect(&u, location, idn_to_ascii, &redirected, &e);
         if (r != 0) {
                 check_error(r, &e);
                 return 0;
         }
-        PROMISE(to.redirects == 1 && (to.secure || !u.secure));
-        check_url(&to);
+        PROMISE(redirected.redirects == 1 && (redirected.secure || !u.secure));
+        check_url(&redirected);
         return 0;
 }

@@ -1,6 +1,6 @@
 /*
- * What comes back from the process that fetches for WebFetch. What is read points into the input and is terminated; written
- * again, it is the same bytes; and an answer can be made of it.
+ * The report of WebFetch's child process. Its strings are inside the input and NUL-terminated; written again it is the
+ * same bytes; and a tool answer can be made of it.
  */
 #include <string.h>
 
@@ -11,14 +11,14 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
         CLEANUP_TEXT struct text again = { 0 };
-        CLEANUP_FREE char *copy = malloc(size ? size : 1); /* of its very size, so that a byte too far is seen */
+        CLEANUP_FREE char *copy = malloc(size ? size : 1); /* so that a sanitizer finds reads beyond it */
         struct tool_answer answer = { 0 };
         struct web_report r;
         PROMISE(copy);
         memcpy(copy, data, size);
         if (!web_report_read(copy, size, &r))
                 return 0;
-        PROMISE(r.failure < WEB_FAILURES && r.response.length <= WEB_BODY_MOST);
+        PROMISE(r.failure < WEB_FAILURES && r.response.length <= WEB_BODY_MAX);
         PROMISE(strlen(r.response.url) + strlen(r.detail) < size);
         web_report_write(&r, &again);
         PROMISE(again.length == size && memcmp(again.data, copy, size) == 0);

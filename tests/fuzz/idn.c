@@ -6,12 +6,12 @@
 
 bool idn_to_ascii(const char *name, char *ret, size_t size)
 {
-        static domain_to_ascii *program;
-        if (!program) {
+        static domain_to_ascii *to_ascii;
+        if (!to_ascii) {
                 CLEANUP_ARENA struct arena *a = arena_new(1 << 20);
                 struct facts facts;
                 PROMISE(facts_gather(a, &facts, NULL) == 0);
-                program = facts.to_ascii;
+                to_ascii = facts.to_ascii;
         }
-        return program(name, ret, size);
+        return to_ascii(name, ret, size);
 }

@@ -1,4 +1,4 @@
-/* Host names beyond ASCII, turned into their network form as the program itself does it. */
+/* Converts international host names to ASCII with the function that ringwall itself uses. */
 #ifndef RINGWALL_FUZZ_IDN_H
 #define RINGWALL_FUZZ_IDN_H
 

@@ -11,7 +11,7 @@
 #include "policy/pattern.h"
 #include "policy/rule_index.h"
 
-enum { DECIDED = 60 }; /* rules of a plan that are put to the test; each asks all of them */
+enum { TESTED_MAX = 60 }; /* rules of a plan that are tested; each test evaluates all rules */
 
 static const char *const own_files[] = { "/home/user/project/policy.yaml", "/etc/ringwall/policy.yaml", NULL };
 
@@ -20,11 +20,12 @@ const struct facts fuzz_facts = {
         .home = "/home/user",
         .path = "/usr/local/bin:/usr/bin:/home/user/.cargo/bin:/opt/go/bin:relative:",
         .user_data = "/home/user/.local/share/ringwall",
+        .user_state = "/home/user/.local/state/ringwall",
         .own_files = own_files,
         .to_ascii = idn_to_ascii,
 };
 
-/* ---- two plans are the same ---- */
+/* ---- comparing two plans ---- */
 
 static bool same_text(const char *a, const char *b)
 {
@@ -129,8 +130,9 @@ static bool same_server(const struct plan_server *a, const struct plan_server *b
 static void promise_same(const struct plan *a, const struct plan *b)
 {
         PROMISE(same_text(a->workspace, b->workspace) && same_text(a->home, b->home));
-        for (enum plan_number n = 0; n < PLAN_NUMBER_COUNT; n++)
-                PROMISE(a->number[n].number == b->number[n].number && same_source(a->number[n].from, b->number[n].from));
+        for (enum plan_scalar n = 0; n < PLAN_SCALAR_COUNT; n++)
+                PROMISE(a->scalar[n].value == b->scalar[n].value &&
+                        same_source(a->scalar[n].from, b->scalar[n].from));
         PROMISE(same_rules(&a->rules, &b->rules));
         PROMISE(same_hosts(&a->hosts, &b->hosts) && same_hosts(&a->private_hosts, &b->private_hosts));
         PROMISE(same_ports(&a->local_ports, &b->local_ports) && same_ports(&a->published, &b->published));
@@ -145,74 +147,76 @@ static void promise_same(const struct plan *a, const struct plan *b)
                         same_text(a->cuts[i].result, b->cuts[i].result) && same_source(a->cuts[i].by, b->cuts[i].by));
 }
 
-/* ---- a plan is what it should be ---- */
+/* ---- checking a plan ---- */
 
 static void check_round_trip(const struct plan *plan)
 {
-        CLEANUP_JSON json_t *json = plan_to_json(plan), *again = NULL;
-        CLEANUP_PLAN struct plan *back = NULL;
+        CLEANUP_JSON json_t *json = plan_to_json(plan), *json_again = NULL;
+        CLEANUP_PLAN struct plan *plan_again = NULL;
         struct error e = { 0 };
         PROMISE(json);
-        if (plan_from_json(json, &back, &e) < 0) {
+        if (plan_from_json(json, &plan_again, &e) < 0) {
                 (void)fprintf(stderr, "broken: %s\n", e.text);
                 abort();
         }
-        promise_same(plan, back);
-        again = plan_to_json(back);
-        PROMISE(again && json_equal(json, again));
+        promise_same(plan, plan_again);
+        json_again = plan_to_json(plan_again);
+        PROMISE(json_again && json_equal(json, json_again));
 }
 
-static void check_text(const struct plan *plan)
+static void check_json_text(const struct plan *plan)
 {
         CLEANUP_JSON json_t *json = plan_to_json(plan), *parsed = NULL;
         CLEANUP_TEXT struct text text = { 0 };
         PROMISE(json && json_write(json, &text, false) == 0);
-        PROMISE(json_parse_bounded(text.data, text.length, text.length, JSON_DEPTH_MAX, &parsed, NULL, NULL, NULL) == 0);
+        PROMISE(json_parse_bounded(text.data, text.length, text.length, JSON_DEPTH_MAX, &parsed, NULL, NULL, NULL) ==
+                0);
         PROMISE(json_equal(json, parsed));
 }
 
-/* A rule that every plan has; only a sample of them is looked at, for speed. */
-static bool is_common(const struct rules *rules, size_t i)
+/* Every plan has the default rules. For speed, only one in 16 of them is tested. */
+static bool is_skipped_default(const struct rules *rules, size_t i)
 {
         return strcmp(rules->list[i].from.name, "default") == 0 && i % 16 != 0;
 }
 
-static void drop_common(struct arena *a, struct rules *rules)
+static void drop_skipped_defaults(struct arena *a, struct rules *rules)
 {
         struct rules kept = { 0 };
         for (size_t i = 0; i < rules->count; i++) {
-                struct rule *slot = is_common(rules, i) ? NULL : arena_array_add(a, &kept.list, &kept.count, sizeof *slot);
+                struct rule *slot =
+                        is_skipped_default(rules, i) ? NULL : arena_array_add(a, &kept.list, &kept.count, sizeof *slot);
                 if (slot)
                         *slot = rules->list[i];
         }
         *rules = kept;
 }
 
-static void check_written(const struct plan *plan)
+static void check_serialization(const struct plan *plan)
 {
-        CLEANUP_ARENA struct arena *a = arena_new(CAP_ARENA_BYTES);
+        CLEANUP_ARENA struct arena *a = arena_new(ARENA_BYTES_MAX);
         struct plan smaller = *plan;
         smaller.servers = arena_alloc(a, (plan->server_count + 1) * sizeof *smaller.servers);
         PROMISE(smaller.servers);
-        drop_common(a, &smaller.rules);
+        drop_skipped_defaults(a, &smaller.rules);
         for (size_t i = 0; i < plan->server_count; i++) {
                 smaller.servers[i] = plan->servers[i];
-                drop_common(a, &smaller.servers[i].rules);
+                drop_skipped_defaults(a, &smaller.servers[i].rules);
         }
         check_round_trip(&smaller);
-        check_text(&smaller);
+        check_json_text(&smaller);
 }
 
-/* The rules that the index offers decide as all of them do. */
+/* Checks that the rules that the index selects decide like all rules. */
 static void check_index(struct arena *a, struct rule_index *index, const struct rules *rules, const char *path)
 {
-        struct rule_candidates few = { 0 };
-        PROMISE(rule_index_candidates(index, a, path, &few));
+        struct rule_candidates candidates = { 0 };
+        PROMISE(rule_index_candidates(index, a, path, &candidates));
         for (int write = 0; write < 2; write++) {
-                const struct rule *by = NULL, *by_few = NULL;
-                bool yes = rules_decide(rules, path, write, &by);
-                PROMISE(rules_decide(&few.rules, path, write, &by_few) == yes);
-                PROMISE(!by == !by_few);
+                const struct rule *by = NULL, *by_candidates = NULL;
+                bool allowed = rules_decide(rules, path, write, &by);
+                PROMISE(rules_decide(&candidates.rules, path, write, &by_candidates) == allowed);
+                PROMISE(!by == !by_candidates);
         }
 }
 
@@ -220,15 +224,16 @@ static void check_decisions(struct arena *a, const struct rules *rules)
 {
         struct rule_index *index = rule_index_new(a, rules);
         PROMISE(index);
-        for (size_t i = 0, asked = 0; i < rules->count && asked < DECIDED; i++) {
+        for (size_t i = 0, tested = 0; i < rules->count && tested < TESTED_MAX; i++) {
                 const struct rule *rule = &rules->list[i], *by = NULL;
-                if (is_common(rules, i))
+                if (is_skipped_default(rules, i))
                         continue;
-                asked++;
+                tested++;
                 check_index(a, index, rules, rule->path);
                 if (rule->glob)
                         continue;
-                bool read = rules_decide(rules, rule->path, false, &by), write = rules_decide(rules, rule->path, true, NULL);
+                bool read = rules_decide(rules, rule->path, false, &by),
+                     write = rules_decide(rules, rule->path, true, NULL);
                 PROMISE(read || !write);
                 PROMISE(by || rule->kind == RULE_DENY_WRITE || rule->kind == RULE_PROTECT);
                 if (rule->kind == RULE_DENY_READ)
@@ -242,12 +247,12 @@ static void check_decisions(struct arena *a, const struct rules *rules)
 
 static void check_rules(const struct rules *rules)
 {
-        CLEANUP_ARENA struct arena *a = arena_new(CAP_ARENA_BYTES);
+        CLEANUP_ARENA struct arena *a = arena_new(ARENA_BYTES_MAX);
         for (size_t i = 0; i < rules->count; i++) {
                 const struct rule *r = &rules->list[i];
                 PROMISE(r->path && *r->path == '/' && r->from.name && r->kind < RULE_KIND_COUNT);
                 const char *normal = pattern_normalise(a, r->path);
-                PROMISE(normal && strcmp(normal, r->path) == 0 && strlen(r->path) <= CAP_TEXT);
+                PROMISE(normal && strcmp(normal, r->path) == 0 && strlen(r->path) <= POLICY_TEXT_MAX);
                 if (r->glob)
                         PROMISE(r->kind >= RULE_DENY_READ && !pattern_check(r->path));
         }
@@ -256,34 +261,34 @@ static void check_rules(const struct rules *rules)
 
 static void check_hosts(const struct hosts *hosts)
 {
-        for (size_t i = 0; i < hosts->count && i < DECIDED; i++) {
+        for (size_t i = 0; i < hosts->count && i < TESTED_MAX; i++) {
                 const struct host_rule *h = &hosts->list[i], *by = NULL;
                 uint16_t port = h->domain.port ? h->domain.port : 443;
-                char name[CAP_DOMAIN + 8];
+                char name[DOMAIN_MAX + 8];
                 (void)snprintf(name, sizeof name, "%s%s", h->domain.wildcard ? "x." : "", h->domain.name);
                 bool allowed = hosts_decide(hosts, name, port, &by);
                 PROMISE(by && by->allow == allowed);
                 PROMISE(h->allow || !allowed);
-                PROMISE(hosts_know(hosts, name) || !allowed);
+                PROMISE(hosts_allow_any_port(hosts, name) || !allowed);
                 if (!h->allow && !h->domain.port)
-                        PROMISE(!hosts_know(hosts, name));
+                        PROMISE(!hosts_allow_any_port(hosts, name));
                 PROMISE(hosts_find(hosts, name, port));
         }
 }
 
 static void check_network(const struct plan *plan)
 {
-        CLEANUP_ARENA struct arena *a = arena_new(CAP_ARENA_BYTES);
+        CLEANUP_ARENA struct arena *a = arena_new(ARENA_BYTES_MAX);
         for (size_t i = 0; i < plan->private_hosts.count; i++)
                 PROMISE(plan->private_hosts.list[i].allow);
-        PROMISE(plan->local_ports.count <= CAP_PORTS && plan->published.count <= CAP_PORTS);
+        PROMISE(plan->local_ports.count <= POLICY_PORTS_MAX && plan->published.count <= POLICY_PORTS_MAX);
         for (size_t i = 0; i < plan->local_ports.count; i++) {
                 uint16_t port = plan->local_ports.list[i].port;
                 PROMISE(port && !port_is_of_box(port) && !ports_have(&plan->published, port));
         }
         for (size_t i = 0; i < plan->published.count; i++)
                 PROMISE(plan->published.list[i].port && !port_is_of_box(plan->published.list[i].port));
-        PROMISE(plan->unix_socket_count <= CAP_SOCKETS);
+        PROMISE(plan->unix_socket_count <= POLICY_SOCKETS_MAX);
         for (size_t i = 0; i < plan->unix_socket_count; i++) {
                 const char *path = plan->unix_sockets[i].path, *normal = pattern_normalise(a, path);
                 PROMISE(*path == '/' && normal && strcmp(normal, path) == 0);
@@ -300,20 +305,20 @@ void plan_check(const struct plan *plan)
                 check_rules(&plan->servers[i].rules);
                 check_hosts(&plan->servers[i].hosts);
         }
-        for (enum plan_number n = 0; n < PLAN_NUMBER_COUNT; n++) {
+        for (enum plan_scalar n = 0; n < PLAN_SCALAR_COUNT; n++) {
                 CLEANUP_TEXT struct text printed = { 0 };
-                plan_print_number(n, plan->number[n].number, &printed);
-                PROMISE(!printed.failed && printed.length > 0 && plan->number[n].from.name);
+                plan_print_scalar(n, plan->scalar[n].value, &printed);
+                PROMISE(!printed.failed && printed.length > 0 && plan->scalar[n].from.name);
         }
-        check_written(plan);
+        check_serialization(plan);
 }
 
 static bool has_error(const json_t *messages)
 {
         size_t i = 0;
-        json_t *one = NULL;
-        json_array_foreach(messages, i, one) {
-                const char *severity = json_string_value(json_object_get(one, "severity"));
+        json_t *message = NULL;
+        json_array_foreach(messages, i, message) {
+                const char *severity = json_string_value(json_object_get(message, "severity"));
                 if (severity && strcmp(severity, "error") == 0)
                         return true;
         }
@@ -331,26 +336,26 @@ void messages_check(const struct messages *m, bool failed)
         if (shown.data)
                 promise_printable(shown.data);
         CLEANUP_JSON json_t *json = messages_to_json(m);
-        PROMISE(json && json_array_size(json) == (total < CAP_MESSAGES ? total : CAP_MESSAGES));
+        PROMISE(json && json_array_size(json) == (total < POLICY_MESSAGES_MAX ? total : POLICY_MESSAGES_MAX));
         PROMISE(has_error(json) == failed);
         PROMISE(json_write(json, &written, true) == 0);
 }
 
 void plans_check_text(settings_reader *read, const char *text, size_t length)
 {
-        CLEANUP_ARENA struct arena *arena = arena_new(CAP_ARENA_BYTES);
+        CLEANUP_ARENA struct arena *arena = arena_new(ARENA_BYTES_MAX);
         CLEANUP_MESSAGES struct messages *m = messages_new();
         CLEANUP_PLAN struct plan *plan = NULL;
         struct settings s;
         PROMISE(arena && m);
         settings_init(&s, arena, m, fuzz_facts.to_ascii);
-        int unread = read(&s, "policy.yaml", text, length, "/home/user/project/sub");
-        PROMISE(unread == 0 || unread == 1);
-        /* As the program does it: what could be read is compiled even after a mistake, for more to say. */
-        int uncompiled = policy_compile(&s, NULL, 0, &fuzz_facts, m, &plan);
-        PROMISE(uncompiled == 0 || uncompiled == 1);
-        PROMISE(!plan == (uncompiled != 0));
-        messages_check(m, unread || uncompiled);
+        int read_failed = read(&s, "policy.yaml", text, length, "/home/user/project/sub");
+        PROMISE(read_failed == 0 || read_failed == 1);
+        /* Like ringwall itself, compiles after a reading error too, to report more errors at once. */
+        int compile_failed = policy_compile(&s, NULL, 0, &fuzz_facts, m, &plan);
+        PROMISE(compile_failed == 0 || compile_failed == 1);
+        PROMISE(!plan == (compile_failed != 0));
+        messages_check(m, read_failed || compile_failed);
         if (plan)
                 plan_check(plan);
 }

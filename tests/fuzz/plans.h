@@ -1,4 +1,4 @@
-/* Oracles for what comes out of a compilation, shared by the targets that compile: the plan and the messages. */
+/* Checks of a compiled plan and of the messages, for the targets that compile policies. */
 #ifndef RINGWALL_FUZZ_PLANS_H
 #define RINGWALL_FUZZ_PLANS_H
 
@@ -11,13 +11,13 @@ extern const struct facts fuzz_facts;
 
 typedef int settings_reader(struct settings *s, const char *name, const char *text, size_t length, const char *base);
 
-/* The whole way of one file, with every promise checked: read, compile, print, write, read back. */
+/* Reads a policy file, compiles it, and checks the messages and the plan. */
 void plans_check_text(settings_reader *read, const char *text, size_t length);
 
-/* A plan: its JSON reads back as the same plan, its rules are in one spelling, its denials hold. */
+/* Checks that the plan's JSON reads back as the same plan, its paths are canonical, and its denials are enforced. */
 void plan_check(const struct plan *plan);
 
-/* Messages: they can be shown and written, all of them. `failed` is what the functions that made them returned. */
+/* Checks that all messages can be printed and written as JSON, and that there is an error exactly if `failed`. */
 void messages_check(const struct messages *m, bool failed);
 
 #endif

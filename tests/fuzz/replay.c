@@ -1,7 +1,7 @@
 /*
- * Replays corpora without libFuzzer: each file of each directory given goes through the target once. It prints how many
- * there were; none at all is a failure, because a test that tries nothing proves nothing. An input that takes longer
- * than libFuzzer would allow it (tools/fuzz) is a failure too.
+ * Replays corpora without libFuzzer: runs the target once on each file of the given directories, and prints the number
+ * of files. It is a failure if there are none, because a test without inputs proves nothing. An input that takes longer
+ * than tools/fuzz allows is a failure too.
  */
 #include <dirent.h>
 #include <limits.h>
@@ -12,9 +12,9 @@
 #include "base/fd.h"
 #include "fuzz.h"
 
-enum { LARGEST_INPUT = 1 << 20, LONGEST_SECONDS = 5 };
+enum { INPUT_BYTES_MAX = 1 << 20, INPUT_SECONDS_MAX = 5 };
 
-static double seconds_of_cpu(void)
+static double cpu_seconds(void)
 {
         struct timespec t = { 0 };
         (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
@@ -26,19 +26,19 @@ static void replay_file(const char *path)
         CLEANUP_FREE char *text = NULL;
         size_t length = 0;
         struct error e = { 0 };
-        if (fd_read_file(path, LARGEST_INPUT, &text, &length, &e) < 0) {
+        if (fd_read_file(path, INPUT_BYTES_MAX, &text, &length, &e) < 0) {
                 (void)fprintf(stderr, "%s\n", e.text);
                 exit(1);
         }
-        /* A copy without the terminator that fd_read_file adds: a read behind the end is an error here. */
+        /* A copy without the NUL that fd_read_file() appends, so that a sanitizer finds reads beyond the end. */
         CLEANUP_FREE uint8_t *data = malloc(length ? length : 1);
         PROMISE(data);
         if (length)
                 memcpy(data, text, length);
-        double start = seconds_of_cpu();
+        double start = cpu_seconds();
         (void)LLVMFuzzerTestOneInput(data, length);
-        double spent = seconds_of_cpu() - start;
-        if (spent > LONGEST_SECONDS) {
+        double spent = cpu_seconds() - start;
+        if (spent > INPUT_SECONDS_MAX) {
                 (void)fprintf(stderr, "%s: took %.1f s\n", path, spent);
                 exit(1);
         }
@@ -56,7 +56,7 @@ static size_t replay_directory(const char *directory)
                 free(entries[i]);
                 if (stat(path, &st) < 0 || !S_ISREG(st.st_mode))
                         continue;
-                /* Unbuffered and in advance, so that the input that ends the program is the last one named. */
+                /* Printed before the run, to unbuffered stderr: the last name is the input that crashed. */
                 (void)fprintf(stderr, "%s\n", path);
                 replay_file(path);
                 replayed++;

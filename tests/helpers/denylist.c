@@ -1,6 +1,6 @@
 /*
- * denylist: says of each command line on its standard input, which ends with a NUL, what the gate finds: the denied
- * token, or nothing, on a line. For tests that compare it with bash itself.
+ * denylist: prints a line for each NUL-terminated command line on standard input: the denied token that the gate finds
+ * in it, or nothing. For tests that compare the gate with bash.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@ int main(void)
         CLEANUP_FREE char *line = NULL;
         size_t size = 0;
         while (getdelim(&line, &size, '\0', stdin) > 0) {
-                struct denied d;
+                struct denied_call d;
                 bool found = denylist_find(line, rules, ARRAY_SIZE(rules), &d);
                 (void)puts(found ? d.token : "");
         }

@@ -1,16 +1,17 @@
 /*
  * inject LOG PLACE ACTION -- ringwall run …
  *
- * Runs ringwall and lets one system call of the launch go wrong. PLACE is PROCESS:NUMBER, the process's calls counted
- * from 1; a process is front, keeper or command, in the order in which they start. ACTION is the name of an errno, which
- * the call fails with instead of being made, or kill=PROCESS, which is killed when the call is about to be made. Each call
- * is written to LOG as "PROCESS NUMBER NAME TEXT", where TEXT is what its first two arguments point to, if that is a path;
- * the one that went wrong with a '!' in front. With PLACE "-" nothing goes wrong and all are listed.
+ * Runs ringwall and injects a fault at one system call of the launch. PLACE is PROCESS:NUMBER: PROCESS is front, keeper
+ * or command, in the order in which they start; NUMBER counts that process's calls from 1. ACTION is an errno by name,
+ * with which the call fails instead of being executed, or kill=PROCESS, a process that is killed at the call's entry.
+ * The call is written to LOG as "!PROCESS NUMBER NAME TEXT", where TEXT is the strings that its first two arguments
+ * point to, if those are printable. With PLACE "-" no fault is injected, and all calls are logged, without a '!'.
  *
- * The command is let go when it has been executed: what it does is no part of the launch. Exits as the front did.
+ * The command is detached at its execve(), because what it does then is not part of the launch. Exits with the front's
+ * exit status.
  *
- * By ptrace and not by a seccomp filter, because the calls that ringwall makes under a filter of its own count too, and
- * because a process with a listener on its filters cannot have another.
+ * Uses ptrace and not a seccomp filter, because the calls that ringwall makes under its own filter are counted too, and
+ * because a process may have only one filter with a listener.
  */
 #include <elf.h>
 #include <errno.h>
@@ -30,38 +31,38 @@
 
 enum { FAILED = 99, ERRNO_MAX = 200, PROCESSES = 3 };
 
-static const char *const names[PROCESSES] = { "front", "keeper", "command" };
+static const char *const process_names[PROCESSES] = { "front", "keeper", "command" };
 
 static struct {
         pid_t pid;
         unsigned calls;
-        int ready; /* counted only when the front has been executed */
+        int ready; /* calls are counted: the front's from its execve() on */
 } processes[PROCESSES];
 
 static struct {
         int process, victim, error;
         unsigned number;
-        pid_t failing; /* it is in the call that fails */
+        pid_t failing; /* the process that is in the failing call, or 0 */
 } fault = { -1, -1, 0, 0, 0 };
 
-static FILE *list;
+static FILE *log_file;
 
-static _Noreturn void die(const char *what)
+static _Noreturn void fail(const char *what)
 {
         fprintf(stderr, "inject: %s: %s\n", what, strerror(errno));
         exit(FAILED);
 }
 
-static int find_process(const char *name)
+static int parse_process(const char *name)
 {
         for (int i = 0; i < PROCESSES; i++)
-                if (strncmp(names[i], name, strlen(names[i])) == 0)
+                if (strncmp(process_names[i], name, strlen(process_names[i])) == 0)
                         return i;
         errno = EINVAL;
-        die(name);
+        fail(name);
 }
 
-/* --- one register --- */
+/* --- registers --- */
 
 #if defined(__x86_64__)
 static void replace_call(pid_t pid, long number)
@@ -85,26 +86,26 @@ static void replace_result(pid_t pid, long result)
 static void replace_call(pid_t pid, long number)
 {
         int call = (int)number;
-        struct iovec piece = { &call, sizeof call };
-        ptrace(PTRACE_SETREGSET, pid, (void *)NT_ARM_SYSTEM_CALL, &piece);
+        struct iovec registers = { &call, sizeof call };
+        ptrace(PTRACE_SETREGSET, pid, (void *)NT_ARM_SYSTEM_CALL, &registers);
 }
 
 static void replace_result(pid_t pid, long result)
 {
         struct user_regs_struct r;
-        struct iovec piece = { &r, sizeof r };
-        if (ptrace(PTRACE_GETREGSET, pid, (void *)NT_PRSTATUS, &piece) == 0) {
+        struct iovec registers = { &r, sizeof r };
+        if (ptrace(PTRACE_GETREGSET, pid, (void *)NT_PRSTATUS, &registers) == 0) {
                 r.regs[0] = (unsigned long long)result;
-                ptrace(PTRACE_SETREGSET, pid, (void *)NT_PRSTATUS, &piece);
+                ptrace(PTRACE_SETREGSET, pid, (void *)NT_PRSTATUS, &registers);
         }
 }
 #else
-#error "where is the number of a system call on this machine?"
+#error "not implemented: reading the number of a system call on this architecture"
 #endif
 
-/* --- what is written down --- */
+/* --- the log --- */
 
-/* What cannot be read, or is no text, is left out. */
+/* Prints nothing if the memory cannot be read or is not printable text. */
 static void print_text(pid_t pid, unsigned long long address)
 {
         char text[65] = "";
@@ -119,37 +120,37 @@ static void print_text(pid_t pid, unsigned long long address)
                 if (*c < ' ' || *c > '~')
                         return;
         if (strlen(text) > 1 || *text == '.')
-                fprintf(list, " %s", text);
+                fprintf(log_file, " %s", text);
 }
 
 static void print_call(int process, const struct ptrace_syscall_info *info, const char *mark)
 {
         char *name = seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, (int)info->entry.nr);
-        fprintf(list, "%s%s %u %s", mark, names[process], processes[process].calls, name ? name : "?");
+        fprintf(log_file, "%s%s %u %s", mark, process_names[process], processes[process].calls, name ? name : "?");
         free(name);
         for (int i = 0; i < 2; i++)
                 print_text(processes[process].pid, info->entry.args[i]);
-        fputc('\n', list);
+        fputc('\n', log_file);
 }
 
-/* --- what happens --- */
+/* --- tracing --- */
 
 static void enter_call(int process, const struct ptrace_syscall_info *info)
 {
-        bool here = ++processes[process].calls == fault.number && process == fault.process;
-        if (here || !fault.number)
-                print_call(process, info, here ? "!" : "");
-        if (here && fault.victim >= 0 && processes[fault.victim].pid) {
+        bool is_fault = ++processes[process].calls == fault.number && process == fault.process;
+        if (is_fault || !fault.number)
+                print_call(process, info, is_fault ? "!" : "");
+        if (is_fault && fault.victim >= 0 && processes[fault.victim].pid) {
                 kill(processes[fault.victim].pid, SIGKILL);
-        } else if (here && fault.error) {
-                /* One that the filter of the box lets pass. close() closes, whatever it says then. */
+        } else if (is_fault && fault.error) {
+                /* getpid() instead, which the box's filter allows. close() is executed: it closes even if it fails. */
                 if (info->entry.nr != (unsigned)seccomp_syscall_resolve_name("close"))
                         replace_call(processes[process].pid, seccomp_syscall_resolve_name("getpid"));
                 fault.failing = processes[process].pid;
         }
 }
 
-static void take_call(int process)
+static void handle_syscall_stop(int process)
 {
         struct ptrace_syscall_info info;
         pid_t pid = processes[process].pid;
@@ -163,8 +164,8 @@ static void take_call(int process)
         }
 }
 
-/* Which process this is; whoever is new is the next in order. -1: one too many. */
-static int which(pid_t pid)
+/* The index of a process; a new process gets the next free one. -1 if there is none. */
+static int index_of(pid_t pid)
 {
         for (int i = 0; i < PROCESSES; i++) {
                 if (!processes[i].pid) {
@@ -177,9 +178,9 @@ static int which(pid_t pid)
         return -1;
 }
 
-static void take_stop(pid_t pid, int status)
+static void handle_stop(pid_t pid, int status)
 {
-        int process = which(pid), number = WSTOPSIG(status), event = status >> 16;
+        int process = index_of(pid), number = WSTOPSIG(status), event = status >> 16;
         bool executed = event == PTRACE_EVENT_EXEC;
         if (process < 0 || (executed && process > 0)) {
                 ptrace(PTRACE_DETACH, pid, NULL, 0);
@@ -188,20 +189,20 @@ static void take_stop(pid_t pid, int status)
         if (executed)
                 processes[process].ready = 1;
         if (number == (SIGTRAP | 0x80))
-                take_call(process);
-        /* Every process starts with a SIGSTOP of ptrace's own; other signals are passed on. */
-        bool ours = number == (SIGTRAP | 0x80) || event || number == SIGSTOP;
-        ptrace(PTRACE_SYSCALL, pid, NULL, ours ? 0 : number);
+                handle_syscall_stop(process);
+        /* ptrace stops every new process with SIGSTOP. Other signals are passed on. */
+        bool from_ptrace = number == (SIGTRAP | 0x80) || event || number == SIGSTOP;
+        ptrace(PTRACE_SYSCALL, pid, NULL, from_ptrace ? 0 : number);
 }
 
-static int attend(pid_t front)
+static int trace(pid_t front)
 {
         int result = FAILED, status;
         for (pid_t pid; (pid = waitpid(-1, &status, __WALL)) > 0 || errno == EINTR;) {
                 if (pid <= 0)
                         continue;
                 if (WIFSTOPPED(status))
-                        take_stop(pid, status);
+                        handle_stop(pid, status);
                 else if (pid == front)
                         result = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
         }
@@ -213,16 +214,16 @@ static void parse_fault(const char *place, const char *action)
         if (strcmp(place, "-") == 0)
                 return;
         const char *colon = strchr(place, ':');
-        fault.process = find_process(place);
+        fault.process = parse_process(place);
         fault.number = colon ? (unsigned)strtoul(colon + 1, NULL, 10) : 0;
         if (strncmp(action, "kill=", 5) == 0)
-                fault.victim = find_process(action + 5);
+                fault.victim = parse_process(action + 5);
         for (int code = 1; code < ERRNO_MAX && fault.victim < 0; code++)
                 if (strerrorname_np(code) && strcmp(strerrorname_np(code), action) == 0)
                         fault.error = code;
         if (!fault.number || (fault.victim < 0 && !fault.error)) {
                 errno = EINVAL;
-                die(action);
+                fail(action);
         }
 }
 
@@ -232,28 +233,28 @@ int main(int argc, char **argv)
                 fputs("usage: inject LOG PROCESS:NUMBER|- ERRNO|kill=PROCESS -- COMMAND...\n", stderr);
                 return FAILED;
         }
-        list = fopen(argv[1], "we");
-        if (!list)
-                die(argv[1]);
-        setvbuf(list, NULL, _IOLBF, 0);
+        log_file = fopen(argv[1], "we");
+        if (!log_file)
+                fail(argv[1]);
+        setvbuf(log_file, NULL, _IOLBF, 0);
         parse_fault(argv[2], argv[3]);
         pid_t front = fork();
         if (front < 0)
-                die("fork");
+                fail("fork");
         if (front == 0) {
                 if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) < 0 || raise(SIGSTOP) != 0)
-                        die("ptrace");
+                        fail("ptrace");
                 execv(argv[5], argv + 5);
-                die(argv[5]);
+                fail(argv[5]);
         }
         long options = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACECLONE |
                        PTRACE_O_TRACEEXEC | PTRACE_O_EXITKILL;
         if (waitpid(front, NULL, 0) < 0 || ptrace(PTRACE_SETOPTIONS, front, NULL, options) < 0)
-                die("ptrace");
-        which(front);
+                fail("ptrace");
+        index_of(front);
         ptrace(PTRACE_SYSCALL, front, NULL, 0);
-        int result = attend(front);
-        if (fclose(list) != 0)
-                die(argv[1]);
+        int result = trace(front);
+        if (fclose(log_file) != 0)
+                fail(argv[1]);
         return result;
 }

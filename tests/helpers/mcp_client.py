@@ -1,8 +1,8 @@
-"""An MCP client for tests that are hostile or heavy: it sends what no real client would, and never waits for ever.
+"""An MCP client for attack and load tests: it can send malformed messages, and every wait has a timeout.
 
-A transport carries messages as bytes: send(message), read() takes in what is there, receive(until) -> message or None,
-close(). Stdio starts a server and speaks with it over its standard streams; Http has a session with one that others use
-too.
+A transport carries messages as bytes: send(message), read() buffers the bytes that have arrived, receive(until) ->
+message or None, close(). Stdio starts a server of its own and uses its standard streams. Http opens a session on a
+running server, which other clients may use too.
 """
 import contextlib
 import json
@@ -14,12 +14,12 @@ import socket
 import subprocess
 import time
 
-PATIENCE = 20       # seconds; whoever is silent for so long is taken for hanging
+PATIENCE = 20       # seconds until a server that does not answer counts as hanging
 META = {'io.modelcontextprotocol/protocolVersion': '2026-07-28', 'io.modelcontextprotocol/clientCapabilities': {}}
 
 
 class Stdio:
-    """A server of one's own, one message a line. What it tells a person is added to the file `errors`."""
+    """Starts a server; a message is a line. The server's standard error is appended to the file `errors`."""
 
     def __init__(self, command, errors=os.devnull, **options):
         self.again = lambda: Stdio(command, errors, **options)
@@ -28,13 +28,14 @@ class Stdio:
                                             stdout=subprocess.PIPE, stderr=file, start_new_session=True, **options)
         os.set_blocking(self.process.stdout.fileno(), False)
         os.set_blocking(self.process.stdin.fileno(), False)
-        self.buffer, self.messages, self.ended, self.over = bytearray(), [], False, False
+        self.buffer, self.messages, self.ended, self.group_killed = bytearray(), [], False, False
 
     def fileno(self):
         return self.process.stdout.fileno()
 
     def send(self, message, end=b'\n'):
-        """All of it, while reading what comes: who cannot write does not read. BrokenPipeError: the server is gone."""
+        """Sends the whole message, and reads meanwhile: a server that cannot write does not read. Raises
+        BrokenPipeError if the server has exited."""
         data, until = memoryview(message + end), time.monotonic() + PATIENCE
         while data:
             with contextlib.suppress(BlockingIOError):
@@ -50,45 +51,45 @@ class Stdio:
             self.read()
 
     def read(self):
-        """What is there."""
+        """Reads the bytes that have arrived, without waiting."""
         with contextlib.suppress(BlockingIOError):
-            piece = os.read(self.fileno(), 1 << 20)
-            self.ended = not piece
-            self.buffer += piece
+            received = os.read(self.fileno(), 1 << 20)
+            self.ended = not received
+            self.buffer += received
         *lines, rest = self.buffer.split(b'\n') if b'\n' in self.buffer[-(1 << 20):] else (self.buffer,)
         self.messages += map(bytes, lines)
         self.buffer = rest
 
     def receive(self, until):
-        """The next message; None when there is none until then, or the server is gone."""
+        """Returns the next message, or None if none arrives until then or the server has exited."""
         while not self.messages and not self.ended and time.monotonic() < until:
             self.wait(until)
         return self.messages.pop(0) if self.messages else None
 
     def close(self, patience=PATIENCE):
-        """Says all, and waits for the end. Returns how the server ended; None if it had to be killed."""
+        """Closes the server's input and waits. Returns its exit status, or None if it had to be killed."""
         self.process.stdin.close()
         with contextlib.suppress(subprocess.TimeoutExpired):
             return self.end(self.process.wait(patience))
         return self.end(None)
 
     def abandon(self):
-        """As if the client had been killed: nobody writes to the server any more, nobody reads, nobody waits."""
+        """Closes both pipes and does not wait for the server, as if the client had been killed."""
         self.process.stdin.close()
         self.process.stdout.close()
 
     def end(self, status):
-        if not self.over:
+        if not self.group_killed:
             with contextlib.suppress(ProcessLookupError):
-                os.killpg(self.process.pid, signal.SIGKILL)     # what it started may have stayed in its group
-        self.over = True
+                os.killpg(self.process.pid, signal.SIGKILL)     # its children may still be in its group
+        self.group_killed = True
         self.process.wait()
         self.process.stdout.close()
         return status
 
 
 class Http:
-    """A legacy session over one connection to a server on loopback. Each call is answered with one message."""
+    """A session of the legacy protocol over one connection to a server on loopback. Each request gets one message."""
 
     def __init__(self, port, token):
         self.socket = socket.create_connection(('127.0.0.1', port), timeout=PATIENCE)
@@ -108,20 +109,20 @@ class Http:
         self.socket.sendall(f'POST /mcp HTTP/1.1\r\n{head}\r\n'.encode() + message)
 
     def read(self):
-        piece = self.socket.recv(1 << 20)
-        self.ended = not piece
-        self.buffer += piece
+        received = self.socket.recv(1 << 20)
+        self.ended = not received
+        self.buffer += received
         while (end := self.buffer.find(b'\r\n\r\n')) >= 0:
-            first, *lines = self.buffer[:end].decode().split('\r\n')
+            status_line, *lines = self.buffer[:end].decode().split('\r\n')
             head = {name.lower(): value for name, _, value in (line.partition(': ') for line in lines)}
-            assert first.split()[1] in ('200', '202') and 'content-length' in head, self.buffer[:end]
-            behind = end + 4 + int(head['content-length'])
-            if len(self.buffer) < behind:
+            assert status_line.split()[1] in ('200', '202') and 'content-length' in head, self.buffer[:end]
+            body_end = end + 4 + int(head['content-length'])
+            if len(self.buffer) < body_end:
                 return
             if 'mcp-session-id' in head:
                 self.head['Mcp-Session-Id'] = head['mcp-session-id']
-            self.messages += [self.buffer[end + 4:behind]] if behind > end + 4 else []
-            self.buffer = self.buffer[behind:]
+            self.messages += [self.buffer[end + 4:body_end]] if body_end > end + 4 else []
+            self.buffer = self.buffer[body_end:]
 
     def receive(self, until):
         while not self.messages and not self.ended and time.monotonic() < until:
@@ -134,30 +135,30 @@ class Http:
 
 
 class Client:
-    """Speaks with a server: client('Read', file_path='f') -> result, client.say(…) -> its text, whatever it is."""
+    """A client: client('Read', file_path='f') -> result, client.say(…) -> text of the result or error."""
 
     def __init__(self, transport, modern=False, patience=PATIENCE):
         self.transport, self.modern, self.patience, self.last, self.others = transport, modern, patience, 0, []
 
     def again(self):
-        """Another client like this one, with a server of its own."""
+        """Returns another client of the same kind, with its own server."""
         return Client(self.transport.again(), self.modern, self.patience)
 
     def request(self, method, **params):
-        """The next request, as bytes. self.last is its id."""
+        """Returns the next request, as bytes. self.last is its id."""
         self.last += 1
         params.update({'_meta': META} if self.modern else {})
         return json.dumps({'jsonrpc': '2.0', 'id': self.last, 'method': method, 'params': params}).encode()
 
     def receive(self, patience=None):
-        """The next message, whatever it is: parsed, or as bytes when it is no JSON. None after silence."""
+        """Returns the next message: parsed, or as bytes if it is not JSON. None after a timeout."""
         message = self.transport.receive(time.monotonic() + (self.patience if patience is None else patience))
         with contextlib.suppress(ValueError):
             return None if message is None else json.loads(message)
         return message
 
     def await_reply(self, number):
-        """The reply with this id. What comes before it is kept in self.others."""
+        """Waits for the reply with this id. Messages that arrive before it are appended to self.others."""
         until = time.monotonic() + self.patience
         while (message := self.receive(until - time.monotonic())) is not None:
             if isinstance(message, dict) and type(message.get('id')) is type(number) and message['id'] == number:
@@ -174,16 +175,16 @@ class Client:
         return self.ask('tools/call', name=tool, arguments=arguments)
 
     def start(self, tool, **arguments):
-        """Sends a call and does not wait. Returns its id."""
+        """Sends a tool call and does not wait for the reply. Returns its id."""
         self.transport.send(self.request('tools/call', name=tool, arguments=arguments))
         return self.last
 
     def say(self, tool, **arguments):
-        """The text of the answer, also of a failure."""
+        """Calls a tool and returns the text of the result, or of the error."""
         return text_of(self(tool, **arguments))
 
     def lives(self):
-        """Does it answer, and rightly?"""
+        """Does the server answer a ping correctly?"""
         with contextlib.suppress(TimeoutError, BrokenPipeError):
             return self.ask('ping') == {}
         return False
@@ -193,7 +194,7 @@ def text_of(result):
     return result['content'][0]['text'] if 'content' in result else result['message']
 
 
-# The processes of a server, as /proc tells.
+# The processes of a server, from /proc.
 
 def children(pid):
     with contextlib.suppress(OSError):
@@ -202,12 +203,13 @@ def children(pid):
 
 
 def family(pid):
-    """A process and all that come from it."""
+    """A process and all its descendants."""
     return [pid, *(member for child in children(pid) for member in family(child))]
 
 
 def memory(pid, field):
-    """Of /proc/PID/status, in bytes: VmHWM is the most that it ever had, RssAnon what is its own now; 0: it is gone."""
+    """A field of /proc/PID/status, in bytes: VmHWM is the peak resident memory, RssAnon the private memory now. 0 if
+    the process has exited."""
     with contextlib.suppress(OSError):
         for line in pathlib.Path(f'/proc/{pid}/status').read_text().splitlines():
             if line.startswith(f'{field}:'):
@@ -216,7 +218,7 @@ def memory(pid, field):
 
 
 def is_alive(pid):
-    """One that has ended and waits to be reaped is not."""
+    """Does the process exist? A zombie does not count."""
     with contextlib.suppress(OSError):
         return pathlib.Path(f'/proc/{pid}/stat').read_text().rpartition(')')[2].split()[0] not in 'ZX'
     return False

@@ -1,8 +1,9 @@
 /*
- * What can be done in the box that `ringwall mcp` keeps its server in: server_box LEVEL|outside FILE
+ * server_box LEVEL|outside FILE
  *
- * Prints a line for each attempt, "did" or "failed" and what it was. FILE is one that the person can read and write.
- * Outside the same attempts are made without a box.
+ * Makes attempts that must fail in the box in which `ringwall mcp` runs its server, and prints a line for each: "did"
+ * or "failed to", and its name. "outside" makes the same attempts without a box. FILE is a file that the person can
+ * read and write.
  */
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -35,7 +36,7 @@ static bool write_file(void)
         return open_file(O_WRONLY);
 }
 
-static bool read_system(void)
+static bool read_system_file(void)
 {
         int fd = open("/etc/passwd", O_RDONLY);
         return fd >= 0 && close(fd) == 0;
@@ -56,7 +57,7 @@ static bool start_process(void)
         return pid > 0 && waitpid(pid, NULL, 0) == pid;
 }
 
-/* In place of this process, so it comes last: what it runs says the rest. */
+/* Replaces this process, so it is the last attempt; the program itself prints that it ran. */
 static bool run_program(void)
 {
         (void)fflush(stdout);
@@ -64,34 +65,38 @@ static bool run_program(void)
         return false;
 }
 
-static bool make_socket(void)
+static bool bind_socket(void)
 {
         int fd = socket(AF_INET, SOCK_STREAM, 0);
         struct sockaddr_in to = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
         return fd >= 0 && bind(fd, (struct sockaddr *)&to, sizeof to) == 0 && close(fd) == 0;
 }
 
-static bool reach_parent(void)
+static bool signal_parent(void)
 {
         return getppid() > 1 && kill(getppid(), 0) == 0;
 }
 
-static bool know_environment(void)
+static bool read_environment(void)
 {
         const char *token = getenv("ATTACK_TOKEN");
         return token && *token;
 }
 
-static int attempt(int broker, const struct launch_request *request)
+static int make_attempts(int broker, const struct launch_request *request)
 {
         static const struct {
                 const char *name;
                 bool (*try)(void);
         } attempts[] = {
-                { "read a file of the person's", read_file }, { "write it", write_file },
-                { "read a file of the system's", read_system }, { "make a file", make_file },
-                { "start a process", start_process }, { "make a socket", make_socket },
-                { "reach another process", reach_parent }, { "know the environment", know_environment },
+                { "read a file of the person", read_file },
+                { "write a file of the person", write_file },
+                { "read a file of the system", read_system_file },
+                { "make a file", make_file },
+                { "start a process", start_process },
+                { "bind a socket", bind_socket },
+                { "signal another process", signal_parent },
+                { "read the environment", read_environment },
                 { "run a program", run_program },
         };
         (void)broker;
@@ -102,9 +107,9 @@ static int attempt(int broker, const struct launch_request *request)
         return 0;
 }
 
-static void tell(const char *sentence)
+static void print_line(const char *line)
 {
-        (void)fprintf(stderr, "%s\n", sentence);
+        (void)fprintf(stderr, "%s\n", line);
 }
 
 int main(int argc, char **argv)
@@ -116,11 +121,11 @@ int main(int argc, char **argv)
                 return 2;
         file = argv[2];
         if (strcmp(argv[1], "outside") == 0)
-                return attempt(-1, NULL);
-        const struct load_item level = { .kind = LOAD_FLAG, .key = KEY_LEVEL, .value = argv[1], .flag = "--level" };
-        const struct load_request request = { .items = &level, .count = 1, .alone = true };
+                return make_attempts(-1, NULL);
+        const struct load_item level = { .kind = LOAD_FLAG, .key = KEY_LEVEL, .value = argv[1], .flag = "level" };
+        const struct load_request request = { .items = &level, .count = 1, .ignore_defaults = true };
         int r = load_plan(&request, m, &plan, &e);
-        const struct broker broker = { .plan = plan, .server = attempt, .tell = tell };
+        const struct broker broker = { .plan = plan, .server = make_attempts, .print_message = print_line };
         if (r == 0)
                 r = broker_run(&broker, &e);
         if (r < 0)

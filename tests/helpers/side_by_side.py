@@ -27,7 +27,8 @@ PIECE = 6       # cases of one function
 
 def pytest_addoption(parser):
     parser.addoption('--queue', help='the file that says what is taken')
-    parser.addoption('--from', dest='end', choices=['front', 'back'], default='front', help='the end from which to take')
+    parser.addoption('--from', dest='end', choices=['front', 'back'], default='front',
+                     help='the end from which to take')
     parser.addoption('--results', help='the file for results')
     parser.addoption('--only', help='the file that lists the cases to run')
 
@@ -135,5 +136,6 @@ class Results:
 def skip_reason(report):
     if hasattr(report, 'wasxfail'):
         return f'expected to fail: {report.wasxfail}'
-    reason = report.longrepr[2].removeprefix('Skipped: ') if isinstance(report.longrepr, tuple) else str(report.longrepr)
+    reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+    reason = reason.removeprefix('Skipped: ')
     return '' if reason in ('unconditional skip', 'Skipped') else reason

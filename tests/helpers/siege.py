@@ -1,7 +1,8 @@
-"""Two servers and one rule: an attack on the tools has to succeed against a naive server, and must fail against ours.
+"""Attacks on the MCP tools. Each must succeed against a naive server and fail against ours.
 
-An attack is one row: a function that speaks with a server, the harm that it does to the naive one, which has the habits
-that the row names (tests/attack/naive_server.py), and what ours says instead. hold() makes a fresh host for each.
+An attack is one row, a Siege: a function that sends requests to a server, a check for the harm that it does, and the
+answer that ours must give instead. The naive server (tests/attack/naive_server.py) has the bad habits that the row
+names. hold() runs an attack on both, each on a fresh stage (stage.py): directories, files and processes to attack.
 """
 import contextlib
 import dataclasses
@@ -19,18 +20,20 @@ from inconclusive import SetUpFailed, WaitedTooLong
 from mcp_client import PATIENCE, Client, Stdio, family, memory
 from stage import LEVELS, find_processes
 
-NAIVE = pathlib.Path(__file__).resolve().parents[1] / 'attack/naive_server.py'
-NAIVE_MOST = 1 << 30        # bytes of address space, so that an attack on its memory is not one on the machine
-MUCH = 96 << 20             # bytes: more than a process of ours ever needs, less than the naive one can be made to take
-PROVEN = {}                 # by their identity, the rows that have harmed the naive server
+NAIVE_SERVER = pathlib.Path(__file__).resolve().parents[1] / 'attack/naive_server.py'
+NAIVE_MEMORY = 1 << 30      # bytes of address space, so that an attack on its memory does not harm the machine
+MUCH_MEMORY = 96 << 20      # bytes: more than ours ever needs, less than an attack makes the naive server use
+ATTEMPTS = 3
+HARMED_NAIVE = {}           # id(row) -> row, for the rows that have harmed the naive server
 
-# Each level by one of the two users that the suites run as. The others are long: eight minutes more.
+# The suites run as root and as an ordinary user; each level is tested as one of them. As both it takes 8 minutes more,
+# so the others are marked `long`.
 TRIED = ('standard', 'maximum') if os.geteuid() == 0 else ('strict',)
 
 
 @dataclasses.dataclass
 class Trial:
-    """One attack on one server: what was said in it, and whether the server fell silent."""
+    """One attack on one server: the text of the answers, and whether the server stopped answering."""
     stage: object
     client: Client
     said: str = ''
@@ -43,13 +46,13 @@ class Trial:
 
 @dataclasses.dataclass(frozen=True)
 class Siege:
-    """One row. attack(client, stage) returns what was said; its texts and `answer` are templates over the stage.
+    """One attack. attack(client, stage) returns the text of the answers.
 
-    harm: given the trial, was harm done? It must be with the naive server, and must not be with ours.
-    answer: a regular expression that must be found in what ours said.
-    habits: of the naive server. patience: seconds after which it is taken for hanging.
-    before: makes the host ready. flags: for ours. only: "root" or "user". levels, when it is not for all.
-    limits: of both servers, as setrlimit has them. ends: the server is over after it.
+    harm: a function of the trial: was harm done? It must be true for the naive server and false for ours.
+    answer: a regular expression that must match in the answers of ours; {work} in it is the workspace.
+    habits: the weaknesses of the naive server. patience: seconds after which that server counts as hanging.
+    before: prepares the stage. flags: for ours. only: "root" or "user". levels: the levels to test.
+    limits: resource limits of both servers, {resource: limit} for setrlimit(). ends: ours may exit during the attack.
     """
     title: str
     attack: Callable
@@ -66,7 +69,7 @@ class Siege:
 
 
 def sieges(*rows):
-    """A parametrisation of (siege, level)."""
+    """Parametrizes a test with (siege, level)."""
     return pytest.mark.parametrize('siege, level', [
         pytest.param(row, level, marks=marks_of(row, level) + [pytest.mark.quick] * (row is rows[0]),
                      id=visible(f'{row.title}-{level}'))
@@ -86,11 +89,11 @@ each_level = pytest.mark.parametrize('level', [pytest.param(level, marks=long_un
 
 
 def visible(title):
-    """A name for a test, and for the directory that it gets."""
+    """The title as a test id, which is also the name of the test's directory."""
     return title.replace('/', '|').replace(' ', '_').encode('ascii', 'backslashreplace').decode()
 
 
-def connect(stage, command, limits, patience=None):
+def start_server(stage, command, limits, patience=None):
     def limit():
         for which, most in limits.items():
             resource.setrlimit(which, (most, most))
@@ -101,36 +104,36 @@ def connect(stage, command, limits, patience=None):
 
 def connect_naive(stage, siege):
     (stage.top / 'state').mkdir(exist_ok=True)
-    command = [sys.executable, '-I', NAIVE, stage.work, *siege.habits, '--state', stage.top / 'state']
-    if 'apart' in siege.habits:     # processes of its own, so that an attack on all of them does not reach ours
+    command = [sys.executable, '-I', NAIVE_SERVER, stage.work, *siege.habits, '--state', stage.top / 'state']
+    if 'apart' in siege.habits:     # in its own pid namespace: an attack on all processes must not reach the tests
         command = ['unshare', '--user', '--map-root-user', '--pid', '--fork', '--kill-child',
                    'sh', '-c', '"$@"; exit $?', 'sh', *command]
-    return connect(stage, command, {resource.RLIMIT_AS: NAIVE_MOST, **siege.limits}, siege.patience)
+    return start_server(stage, command, {resource.RLIMIT_AS: NAIVE_MEMORY, **siege.limits}, siege.patience)
 
 
 def connect_ours(stage, siege, level):
     command = [stage.build / 'ringwall', 'mcp', '--level', level, *map(stage.fill, siege.flags)]
-    return connect(stage, command, siege.limits)
+    return start_server(stage, command, siege.limits)
 
 
-def besiege(siege, stage, client):
+def run_attack(siege, stage, client):
     trial = Trial(stage, client)
     try:
         trial.said = siege.attack(client, stage)
-    except (TimeoutError, BrokenPipeError) as silence:
-        trial.said, trial.silent = str(silence), True
+    except (TimeoutError, BrokenPipeError) as error:
+        trial.said, trial.silent = str(error), True
     return trial
 
 
 @contextlib.contextmanager
-def trying(sieges, stage, start, patience):
-    """One server, and the host made ready for each attack on it. Yields the trials, one by one. In the end the server
-    has so many seconds to end by itself."""
+def run_attacks(sieges, stage, start, patience):
+    """Starts one server and prepares the stage before each attack on it. Yields an iterator of (siege, trial). At the
+    end the server gets `patience` seconds to exit."""
     def trials():
         for siege in sieges:
             if siege.before and siege is not sieges[0]:
                 siege.before(stage)
-            yield siege, besiege(siege, stage, client)
+            yield siege, run_attack(siege, stage, client)
     if sieges[0].before:
         sieges[0].before(stage)
     client = start()
@@ -140,44 +143,49 @@ def trying(sieges, stage, start, patience):
         client.transport.close(patience)
 
 
-def prove(stages, *sieges):
-    """The naive server is harmed. Once for each row is enough: it knows no levels."""
-    stage = stages('naive')
-    with trying(sieges, stage, lambda: connect_naive(stage, sieges[0]), 0) as trials:
+def assert_naive_is_harmed(stages, name, *sieges):
+    """Asserts that the naive server is harmed. It has no levels, so once for each row is enough."""
+    stage = stages(name)
+    with run_attacks(sieges, stage, lambda: connect_naive(stage, sieges[0]), 0) as trials:
         for siege, trial in trials:
             if not siege.harm(trial):
-                raise SetUpFailed(f'the naive server withstands {siege.title}:\n{trial.said[:2000]}\n{told(stage)}')
-            PROVEN[id(siege)] = siege
+                said = f'{trial.said[:2000]}\n{read_stderr(stage)}'
+                raise SetUpFailed(f'no harm to the naive server by {siege.title}:\n{said}')
+            HARMED_NAIVE[id(siege)] = siege
 
 
-def withstand(stages, level, *sieges):
+def assert_ours_is_not_harmed(stages, level, *sieges):
     stage = stages('ours')
-    with trying(sieges, stage, lambda: connect_ours(stage, sieges[0], level), PATIENCE) as trials:
+    with run_attacks(sieges, stage, lambda: connect_ours(stage, sieges[0], level), PATIENCE) as trials:
         for siege, trial in trials:
-            said = f'to {siege.title} at {level}:\n{trial.said[:2000]}\n{told(stage)}'
+            said = f'{siege.title} at {level}:\n{trial.said[:2000]}\n{read_stderr(stage)}'
             if trial.silent and siege.harm is not silent:
-                raise WaitedTooLong(f'no answer {said}')
-            assert not trial.silent, f'no answer {said}'
-            assert stage.secret not in trial.said, f'the secret is out {said}'
-            assert not siege.harm(trial), f'harm was done {said}'
+                raise WaitedTooLong(f'no answer: {said}')
+            assert not trial.silent, f'no answer: {said}'
+            assert stage.secret not in trial.said, f'the secret leaked: {said}'
+            assert not siege.harm(trial), f'harm was done: {said}'
             expected = siege.answer.replace('{work}', re.escape(str(stage.work)))
-            assert re.search(expected, trial.said), f'expected {expected!r} {said}'
-            assert siege.ends or trial.client.lives(), f'it is dead {said}'
-            assert trial.client.others == [], f'more was said than asked for {said}'
+            assert re.search(expected, trial.said), f'expected {expected!r}: {said}'
+            assert siege.ends or trial.client.lives(), f'the server does not answer any more: {said}'
+            assert trial.client.others == [], f'unexpected messages {trial.client.others}: {said}'
 
 
 def hold(stages, level, *sieges):
-    """The rule. Several attacks are made on one server, in turn; its habits and flags are those of the first."""
-    if id(sieges[0]) not in PROVEN:
-        prove(stages, *sieges)
-    withstand(stages, level, *sieges)
+    """Asserts that the attacks harm the naive server and not ours. Several attacks run on one server, in turn, with the
+    habits and flags of the first."""
+    for attempt in range(ATTEMPTS):     # an attack may lose its race on a busy machine
+        if id(sieges[0]) in HARMED_NAIVE:
+            break
+        with contextlib.suppress(*([AssertionError] if attempt + 1 < ATTEMPTS else [])):
+            assert_naive_is_harmed(stages, f'naive{attempt}', *sieges)
+    assert_ours_is_not_harmed(stages, level, *sieges)
 
 
-def told(stage):
+def read_stderr(stage):
     return (stage.top / 'stderr').read_text(errors='replace')[-2000:]
 
 
-# Harm.
+# Checks for harm.
 
 def leaked(trial):
     return trial.stage.secret in trial.said
@@ -192,12 +200,12 @@ def dead(trial):
 
 
 def grown(trial):
-    """Did a process of it, or the server itself, ever have much memory?"""
-    return max(memory(pid, 'VmHWM') for pid in family(trial.pid)) > MUCH
+    """Did the server, or a descendant of it, ever use much memory?"""
+    return max(memory(pid, 'VmHWM') for pid in family(trial.pid)) > MUCH_MEMORY
 
 
 def forged(trial):
-    """Did the client get a message that the server never meant?"""
+    """Did the client receive a message that the attack forged?"""
     return any(isinstance(message, dict) and message.get('id') == 'forged' for message in trial.client.others)
 
 
@@ -206,18 +214,18 @@ def said(words):
 
 
 def seen(effect):
-    """An effect on the host, as the rows of stage.py have them."""
+    """Harm is an effect on the stage, as in the rows of stage.py."""
     return lambda trial: effect(trial.stage)
 
 
-# Attacks.
+# Parts of attacks.
 
 def mark(stage):
-    """Gives the stage a word for command lines; what still has it after the test is ended."""
+    """Gives the stage a word, {token}, for command lines. Processes that still have it after the test are killed."""
     stage.names['token'] = f'token{stage.secret}'[::-1]     # not the secret itself
 
     def end():
-        for _ in range(50):     # a process that forks faster than it is found needs several rounds
+        for _ in range(50):     # several rounds, for processes that fork faster than they are found
             for pid in find_processes(stage.names['token']):
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
@@ -225,7 +233,7 @@ def mark(stage):
 
 
 def call(tool, **arguments):
-    """One call; strings are templates over the stage."""
+    """An attack of one tool call. Strings may contain names of the stage in braces."""
     def attack(client, stage):
         return client.say(tool, **{name: stage.fill(value) if isinstance(value, str) else value
                                    for name, value in arguments.items()})
@@ -237,7 +245,7 @@ def calls(*attacks):
 
 
 def raw(*lines):
-    """Lines that no client would send. Returns what came back, with the reply to a ping that follows them."""
+    """An attack that sends raw lines and then a ping. Returns all messages that arrive before the reply to the ping."""
     def attack(client, stage):
         for line in lines:
             client.transport.send(line)
@@ -245,6 +253,6 @@ def raw(*lines):
         try:
             client.await_reply('end')
         finally:
-            came, client.others = client.others, []
-        return '\n'.join(map(str, came))
+            received, client.others = client.others, []
+        return '\n'.join(map(str, received))
     return attack

@@ -1,7 +1,7 @@
-"""What the integration tests share: the program under test, a workspace, and who runs them.
+"""The fixtures and hooks of the integration tests. The suites attack, egress and docs import some of them.
 
-The tests run on the build in $RINGWALL_BUILD, or build/ in the clone, with the rights of whoever started them;
-tests/run-suites starts them as root and as an ordinary user.
+The tests use the build in $RINGWALL_BUILD, or build/ in the clone. They run as the user who started pytest;
+tests/run-suites runs them as root and as an ordinary user.
 """
 import functools
 import json
@@ -15,37 +15,55 @@ import pytest
 
 REPO = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get('RINGWALL_BUILD') or REPO / 'build').resolve()
-sys.path.insert(0, str(REPO / 'tests/helpers'))     # what several suites import
+sys.path.insert(0, str(REPO / 'tests/helpers'))     # modules that several suites import
 
 from inconclusive import WaitedTooLong  # noqa: E402 - needs the path
 
 MARKERS = {
-    'source': 'about the source tree, not the programs: runs once, not for each user',
-    'only_root': 'makes sense only as root',
-    'only_user': 'makes sense only as an ordinary user',
-    'quick': 'a smoke test, in ./test quick too',
-    'long': 'only in ./test all',
-    'alone': 'looks at the whole machine, or measures it: runs when nothing else does',
-    'heavy': 'takes many seconds: begins first',
-    'together': 'cases with the same word share what is made for them once',
-    'attack': 'every failure but an Inconclusive one means that the attack succeeded',
-    'needs_cgroups': 'needs a delegated part of a full cgroup v2 tree, which the VMs of tests/vm have',
+    'source': 'tests the source tree, not the programs: runs once, not once for each user',
+    'only_root': 'runs only as root',
+    'only_user': 'runs only as an ordinary user',
+    'quick': 'a smoke test: runs in `./test quick` too',
+    'long(level=..., user=...)': 'slow: runs only in `./test all`, or so at these levels, or as this user',
+    'alone': 'examines the whole machine, or measures it: runs when nothing else does',
+    'heavy': 'takes many seconds: starts first',
+    'together': 'cases with the same word share what is made once for them',
+    'attack': 'each failure but an Inconclusive one means that the attack succeeded',
+    'needs_cgroups': 'needs a delegated subtree of cgroup v2 with all controllers, as the VMs of tests/vm have',
 }
+LONG = bool(os.environ.get('RINGWALL_LONG'))    # set by `./test all`
+USER = 'root' if os.geteuid() == 0 else 'user'
 
 
 def pytest_configure(config):
+    # nohup and background jobs of scripts ignore these signals, and every program under test would inherit that.
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     for name, meaning in MARKERS.items():
         config.addinivalue_line('markers', f'{name}: {meaning}')
 
 
+def level_of(item):
+    return item.callspec.params.get('level') if hasattr(item, 'callspec') else None
+
+
+def is_long(item):
+    """Whether only a long run has this case: by its marker `long`."""
+    return not LONG and any(marker.kwargs.get('user', USER) == USER and
+                            level_of(item) in marker.kwargs.get('level', [level_of(item)])
+                            for marker in item.iter_markers('long'))
+
+
 def pytest_collection_modifyitems(config, items):
-    """Leaves out what the other run covers. It is not skipped: it has nothing to say here."""
-    others = ['only_user' if os.geteuid() == 0 else 'only_root']
+    """Deselects the tests that another run covers: as the other user, in a VM, or in a long run. They do not count as
+    skipped."""
+    markers = ['only_user' if os.geteuid() == 0 else 'only_root']
     if 'RINGWALL_CGROUP' not in os.environ:
-        others.append('needs_cgroups')
-    left_out = [item for item in items if any(map(item.get_closest_marker, others))]
-    config.hook.pytest_deselected(items=left_out)
-    items[:] = [item for item in items if item not in left_out]
+        markers.append('needs_cgroups')
+    deselected = [item for item in items if any(map(item.get_closest_marker, markers)) or is_long(item)]
+    config.hook.pytest_deselected(items=deselected)
+    items[:] = [item for item in items if item not in deselected]
 
 
 @pytest.fixture(autouse=True)
@@ -53,34 +71,35 @@ def time_limit(request):
     """A test that hangs fails after three minutes, a heavy one after ten."""
     seconds = 600 if request.node.get_closest_marker('heavy') else 180
 
-    def stop(*_):
+    def time_out(*_):
         raise WaitedTooLong(f'the test took more than {seconds} seconds')
-    before = signal.signal(signal.SIGALRM, stop)
+    previous = signal.signal(signal.SIGALRM, time_out)
     signal.alarm(seconds)
     yield
     signal.alarm(0)
-    signal.signal(signal.SIGALRM, before)
+    signal.signal(signal.SIGALRM, previous)
 
 
 @functools.cache
 def refused_levels(build):
-    """The levels that `ringwall run` refuses on this kernel, by the doctor's word; test_doctor.py compares the two."""
+    """The levels that `ringwall run` refuses on this kernel, as the doctor reports them. test_doctor.py checks that the
+    doctor and `ringwall run` agree."""
     result = subprocess.run([build / 'ringwall', 'doctor', '--json'], capture_output=True, text=True, check=False)
     return {name for name, level in json.loads(result.stdout)['levels'].items() if level['verdict'] == 'refused'}
 
 
 @pytest.fixture(autouse=True)
 def level_can_be_held(request, build):
-    """What is said of a level is asked only where this kernel can hold it."""
+    """Skips a test whose level this kernel cannot enforce. The level is the parameter `level` or the module's LEVEL."""
     params = request.node.callspec.params if hasattr(request.node, 'callspec') else {}
     level = params.get('level') or getattr(request.module, 'LEVEL', None)
     if level in refused_levels(build):
-        pytest.skip(f'this kernel cannot hold the level {level}: ringwall refuses it')
+        pytest.skip(f'this kernel cannot enforce the level {level}: ringwall refuses it')
 
 
 @pytest.fixture(scope='session')
 def repo():
-    """The clone."""
+    """The root of the clone."""
     return REPO
 
 
@@ -92,20 +111,20 @@ def build():
 
 @pytest.fixture(scope='session')
 def is_root():
-    """Do the tests run as root?"""
+    """Whether the tests run as root."""
     return os.geteuid() == 0
 
 
 @pytest.fixture(scope='session')
 def cgroup():
-    """For tests that are marked needs_cgroups: the group that belongs to the user. It has every controller and passes
-    them on; the tests run in its child `tests`, so boxes can be beside that."""
+    """For tests that are marked needs_cgroups: a cgroup that is delegated to the user. It enables every controller for
+    its children. The tests run in its child `tests`, so that the cgroups of boxes can be siblings of `tests`."""
     return pathlib.Path(os.environ['RINGWALL_CGROUP'])
 
 
 @pytest.fixture
 def home(tmp_path):
-    """An empty home."""
+    """A home directory; empty but for the workspace, if the test has one."""
     path = tmp_path / 'home'
     path.mkdir(mode=0o700)
     return path
@@ -113,7 +132,7 @@ def home(tmp_path):
 
 @pytest.fixture
 def workspace(home):
-    """An empty directory to work in, inside the home, as people have them."""
+    """An empty workspace inside the home."""
     path = home / 'work'
     path.mkdir()
     return path
@@ -123,8 +142,8 @@ def workspace(home):
 def ringwall(home, workspace):
     """Runs ringwall: ringwall('policy', 'show', input=…, cwd=…, env={…}) -> CompletedProcess with text.
 
-    It starts in the workspace, with HOME, a plain PATH and locale, and nothing else of the caller's environment. A
-    variable in env is added, or taken away by None.
+    It starts in the workspace, with HOME, PATH, LANG and TERM, and inherits no variable from the caller. `env` adds
+    variables; a variable that is None there is removed.
     """
     def start(*arguments, input='', cwd=workspace, env=None, timeout=60, check=False):
         variables = {'HOME': str(home), 'PATH': '/usr/local/bin:/usr/bin:/bin', 'LANG': 'C.UTF-8', 'TERM': 'dumb',

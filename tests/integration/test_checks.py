@@ -1,6 +1,6 @@
-"""Each check of the source can fail: given a small tree with one thing wrong, it refuses it and names the place.
+"""Each check in tools/ can fail: it refuses a small tree with one mistake, and names the file and line.
 
-A check that never fails looks just like a tree that is always right.
+Without these tests, a check that can never fail would look like a tree without mistakes.
 """
 import json
 import re
@@ -15,7 +15,7 @@ GUARD = '#ifndef X_H\n#define X_H\n{}\n#endif\n'
 
 @pytest.fixture
 def tree(tmp_path):
-    """A function that writes files into a tree that is otherwise in order; returns the tree's root."""
+    """A function that writes files into a small tree without mistakes, and returns the root of the tree."""
     def write(files):
         for name, text in {'src/base/README.md': '# base\n', 'src/base/list.h': GUARD.format('struct list;'),
                            'tests/unit/meson.build': "unit_tests = {\n  'list': [base],\n}\n", **files}.items():
@@ -38,18 +38,18 @@ def check(repo, monkeypatch):
     return run
 
 
-def refused(result, *lines):
+def assert_refused(result, *lines):
     assert result.returncode != 0
     for line in lines:
         assert line in result.stdout + result.stderr
 
 
 @pytest.mark.parametrize('tool', ['check-layers', 'check-style', 'check-headers'])
-def test_a_tree_in_order_passes(tree, check, tool):
+def test_a_tree_without_mistakes_passes(tree, check, tool):
     root = tree({
         'src/policy/plan.c': '#include "policy/plan.h"\n#include "base/list.h"\n#include <sys/types.h>\n',
         'src/policy/plan.h': GUARD.format('#include "base/list.h"'),
-        'src/linux/spaces.c': '#include <sched.h>\n#include <sys/mount.h>\n#include "policy/plan.h"\n',
+        'src/linux/namespaces.c': '#include <sched.h>\n#include <sys/mount.h>\n#include "policy/plan.h"\n',
         'src/box/box.c': '#include "ringwall/ringwall.h"\n',
         'include/ringwall/ringwall.h': GUARD.format('#include <stddef.h>\nsize_t ringwall_count(void);'),
         'tests/unit/test_list.c': '{\n' + 'x\n' * 100 + '}\n',
@@ -60,10 +60,15 @@ def test_a_tree_in_order_passes(tree, check, tool):
 
 @pytest.mark.parametrize('name, include, message', [
     ('base/list.c', '"policy/plan.h"', 'points up: base is level 0, policy is level 1'),
-    ('policy/plan.c', '"wall/wall.h"', 'points up'),
+    ('policy/plan.c', '"feature/feature.h"', 'points up'),
     ('policy/plan.c', '"audit/trail.h"', 'points up: policy is level 1, audit is level 1'),
-    ('linux/spaces.c', '"macos/seatbelt.h"', 'points up'),
-    ('linux/spaces.c', '"box/box.h"', 'points up'),
+    ('linux/namespaces.c', '"macos/seatbelt.h"', 'reaches past the interface to a platform'),
+    ('box/box.c', '"linux/places.h"', 'reaches past the interface to a platform, src/platform'),
+    ('cli/run.c', '"stub/stub.h"', 'reaches past the interface to a platform, src/platform'),
+    ('platform/box.h', '"linux/cgroup.h"', 'reaches past the interface to a platform, src/platform'),
+    ('platform/box.h', '"box/report.h"', 'points up: platform is level 3, box is level 5'),
+    ('feature/feature.c', '"platform/box.h"', 'points up'),
+    ('linux/namespaces.c', '"box/box.h"', 'points up'),
     ('mcp/http.c', '"cli/verbs.h"', 'points up'),
     ('cli/main.c', '"../base/list.h"', 'without ../'),
     ('cli/main.c', '"odds/ends.h"', 'src/odds has no level'),
@@ -71,15 +76,15 @@ def test_a_tree_in_order_passes(tree, check, tool):
     ('box/box.c', '<linux/landlock.h>', 'belongs to src/linux alone'),
     ('box/box.c', '<linux/seccomp.h>', 'belongs to src/linux alone'),
     ('cli/main.c', '<seccomp.h>', 'belongs to src/linux alone'),
-    ('wall/wall.c', '<sched.h>', 'belongs to src/linux alone'),
+    ('feature/feature.c', '<sched.h>', 'belongs to src/linux alone'),
     ('base/fd.c', '<sys/mount.h>', 'belongs to src/linux alone'),
     ('policy/plan.c', '<unistd.h>', 'leads to system calls'),
     ('policy/plan.c', '<fcntl.h>', 'leads to system calls'),
     ('policy/plan.h', '<sys/stat.h>', 'leads to system calls'),
 ])
-def test_layers(tree, check, name, include, message):
+def test_an_include_that_breaks_the_layers_is_refused(tree, check, name, include, message):
     result = check('check-layers', tree({f'src/{name}': f'/* x */\n#  include {include}\n'}))
-    refused(result, f'src/{name}:', message)
+    assert_refused(result, f'src/{name}:', message)
 
 
 @pytest.mark.parametrize('body, symbol', [
@@ -91,10 +96,10 @@ def test_layers(tree, check, name, include, message):
     ('int json_load_file(void);\nint f(void) { return json_load_file(); }', 'json_load_file'),
     ('int yaml_parser_set_input_file(void);\nint f(void) { return yaml_parser_set_input_file(); }', 'set_input_file'),
 ])
-def test_policy_calls_nothing_that_leaves_memory(tree, check, body, symbol):
+def test_policy_code_that_calls_more_than_memory_functions_is_refused(tree, check, body, symbol):
     root = tree({'src/policy/plan.c': body, 'build/src/policy/a b/README': ''})
     compile_policy(root)
-    refused(check('check-policy-pure', root), 'src/policy/plan.c:0: calls ', symbol)
+    assert_refused(check('check-policy-pure', root), 'src/policy/plan.c:0: calls ', symbol)
 
 
 def compile_policy(root):
@@ -102,7 +107,7 @@ def compile_policy(root):
                     '-o', root / 'build/src/policy/a b/plan.c.o'], check=True)
 
 
-def test_policy_may_work_on_memory(tree, check):
+def test_policy_code_may_call_memory_functions(tree, check):
     root = tree({'build/src/policy/a b/README': '', 'src/policy/plan.c': '''
         #include <stdio.h>
         #include <stdlib.h>
@@ -115,29 +120,29 @@ def test_policy_may_work_on_memory(tree, check):
     assert (result.returncode, result.stdout) == (0, '')
 
 
-def test_policy_must_be_built(tree, check):
-    refused(check('check-policy-pure', tree({})), 'build first')
+def test_the_check_of_policy_code_needs_a_build(tree, check):
+    assert_refused(check('check-policy-pure', tree({})), 'build first')
 
 
-def test_a_header_compiles_alone(tree, check):
+def test_a_header_that_does_not_compile_alone_is_refused(tree, check):
     root = tree({'src/base/sizes.h': GUARD.format('size_t base_size(void);')})
-    refused(check('check-headers', root), 'src/base/sizes.h:3:')
+    assert_refused(check('check-headers', root), 'src/base/sizes.h:3:')
 
 
-def test_a_header_hides_none_of_the_systems(tree, check):
-    """src/linux/limits.h took the place of the kernel's, and PATH_MAX was gone."""
-    refused(check('check-headers', tree({'src/linux/limits.h': GUARD.format('')})),
-            "src/linux/limits.h:1: hides the system's <linux/limits.h>")
+def test_a_header_that_shadows_a_system_header_is_refused(tree, check):
+    """src/linux/limits.h was once included instead of the kernel's <linux/limits.h>, and PATH_MAX was undefined."""
+    assert_refused(check('check-headers', tree({'src/linux/limits.h': GUARD.format('')})),
+                   "src/linux/limits.h:1: hides the system's <linux/limits.h>")
 
 
 @pytest.mark.parametrize('body', [
     'static inline int f(void) { return ({ 1; }); }',               # not C11
     'struct s { int class; };',                                      # not C++
     'static inline int *f(void *p) { return p; }',                   # C, not C++
-    'pid_t ringwall_pid(void);',                                     # not alone
+    'pid_t ringwall_pid(void);',                                     # needs another header
 ])
-def test_the_public_header_is_plain_c_and_cxx(tree, check, body):
-    refused(check('check-headers', tree({'include/ringwall/ringwall.h': GUARD.format(body)})), 'ringwall.h:3:')
+def test_a_public_header_that_is_not_valid_c11_and_cxx_is_refused(tree, check, body):
+    assert_refused(check('check-headers', tree({'include/ringwall/ringwall.h': GUARD.format(body)})), 'ringwall.h:3:')
 
 
 @pytest.mark.parametrize('name, text, message', [
@@ -151,29 +156,29 @@ def test_the_public_header_is_plain_c_and_cxx(tree, check, body):
     ('tests/unit/test_lost.c', '', 'tests/unit/test_lost.c:1: not in the table'),
     ('src/empty/inner/x.h', '', 'src/empty/README.md:1: missing'),
 ])
-def test_style(tree, check, name, text, message):
-    refused(check('check-style', tree({name: text})), message)
+def test_a_breach_of_the_style_is_refused(tree, check, name, text, message):
+    assert_refused(check('check-style', tree({name: text})), message)
 
 
 @pytest.mark.parametrize('body, message', [
     ('int f(int n);\nint f(int n)\n{\n        int *p = 0;\n        return n ? *p : 0;\n}\n', 'core.NullDereference'),
     ('int f(void);\nint f(void)\n{\n        int a[3] = { 0 };\n        return a[3];\n}\n', 'arrayIndexOutOfBounds'),
 ])
-def test_lint(tree, check, repo, body, message):
+def test_lint_reports_a_null_dereference_and_an_index_out_of_bounds(tree, check, repo, body, message):
     root = tree({'src/base/list.c': body})
     command = {'directory': str(root), 'file': 'src/base/list.c', 'command': 'cc -c src/base/list.c'}
     (root / 'build').mkdir()
     (root / 'build/compile_commands.json').write_text(json.dumps([command]))
-    refused(check('lint', root), 'src/base/list.c:5:', message)
+    assert_refused(check('lint', root), 'src/base/list.c:5:', message)
 
 
-def banned(repo):
+def banned_functions(repo):
     text = (repo / 'src/base/banned.h').read_text()
     return [name for line in re.findall(r'^#pragma GCC poison (.*)$', text, re.M) for name in line.split()]
 
 
 def test_each_banned_function_is_a_compile_error(repo, tmp_path):
-    names = banned(repo)
+    names = banned_functions(repo)
     assert len(names) > 15
     source = tmp_path / 'use.c'
     source.write_text(''.join(f'void *f{i}(void) {{ return (void *){name}; }}\n' for i, name in enumerate(names)))
@@ -184,3 +189,45 @@ def test_each_banned_function_is_a_compile_error(repo, tmp_path):
         assert f'poisoned "{name}"' in result.stderr
     source.write_text('int main(void) { return 0; }\n')
     subprocess.run(['cc', '-std=gnu17', '-fsyntax-only', '-include', repo / 'src/base/banned.h', source], check=True)
+
+
+@pytest.mark.parametrize('readme, message', [
+    (None, 'src/base: has no README.md'),
+    ('# src/base\n', 'has no line "- Called by:"'),
+    ('- Called by: `src/box`, `src/cli`.\n', 'names src/cli as a caller, which includes none of its headers'),
+    ('- Called by: `src/cli`.\n', 'does not name src/box as a caller, which includes its headers'),
+    ('- Called by: nobody.\n', 'says that nobody calls it, and src/box includes its headers'),
+    ('`gone.c` does it.\n\n- Called by: `src/box`.\n', 'names gone.c, which does not exist'),
+])
+def test_a_wrong_readme_is_refused(tree, check, readme, message):
+    files = {'src/base/list.h': GUARD.format(''), 'src/box/box.c': '#include "base/list.h"\n',
+             'src/box/README.md': '- Called by: nobody.\n'}
+    root = tree({**files, 'src/base/README.md': readme or ''})
+    if readme is None:
+        (root / 'src/base/README.md').unlink()
+    assert_refused(check('check-readmes', root), message)
+
+
+def test_a_correct_readme_passes(tree, check):
+    result = check('check-readmes', tree({
+        'src/base/list.h': GUARD.format(''), 'src/box/box.c': '#include "base/list.h"\n',
+        'src/base/README.md': '`list.h` has lists.\n\n- Called by: `src/box`\n  and others.\n- Tests: none.\n',
+        'src/box/README.md': '- Called by: nobody.\n'}))
+    assert (result.returncode, result.stdout) == (0, '')
+
+
+@pytest.mark.parametrize('name, text', [
+    ('src/base/list.c', '/* ' + 'x' * 120 + ' */\n'),
+    ('tests/unit/test_list.c', 'x' * 121 + '\n'),
+    ('tests/integration/test_x.py', 'text = "' + 'x' * 120 + '"\n'),
+    ('tools/build', '#!/bin/sh\n: ' + 'x' * 120 + '\n'),
+    ('tools/check', '#!/usr/bin/python3\n' + 'x' * 121 + '\n'),
+])
+def test_a_line_of_more_than_120_columns_is_refused(tree, check, name, text):
+    assert_refused(check('check-columns', tree({name: text})), f'{name}:', 'more than 120 columns')
+
+
+def test_120_characters_and_long_lines_inside_strings_pass(tree, check):
+    program = '"""\n' + 'x' * 130 + '\n"""\n'
+    result = check('check-columns', tree({'src/base/list.c': 'é' * 120 + '\n', 'tests/integration/test_x.py': program}))
+    assert (result.returncode, result.stdout) == (0, '')

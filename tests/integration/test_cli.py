@@ -1,5 +1,5 @@
-"""The front of the command line: verbs, help, mistakes, output that nobody can read, helper programs; and what is made
-from the same tables: completions, driven in the shells that will load them, and manual pages.
+"""The command line: verbs, help, mistakes, output that cannot be written, helper programs. Then the files that are
+generated from the same tables: completions, run in the shells that load them, and manual pages.
 """
 import os
 import pty
@@ -9,8 +9,8 @@ import subprocess
 
 import pytest
 
-BROKEN = 125
-BOLD = '\033['
+RINGWALL_FAILED = 125   # the exit status when ringwall itself fails
+STYLE = '\033['         # how every escape sequence for bold text or colour begins
 
 
 @pytest.fixture
@@ -26,8 +26,8 @@ def options_of(text):
     return set(re.findall(r'^ +(?:-\w, )?(--[a-z-]+)', text, re.M))
 
 
-def refused(result, *lines):
-    assert (result.returncode, result.stdout) == (BROKEN, '')
+def assert_refused(result, *lines):
+    assert (result.returncode, result.stdout) == (RINGWALL_FAILED, '')
     assert result.stderr.splitlines() == list(lines)
 
 
@@ -53,9 +53,9 @@ def test_the_overview_goes_to_standard_output_when_asked_for(ringwall, arguments
 
 
 @pytest.mark.parametrize('arguments', [[], ['policy']])
-def test_no_verb_explains_itself_on_standard_error(ringwall, arguments):
+def test_without_a_verb_the_overview_goes_to_standard_error(ringwall, arguments):
     result = ringwall(*arguments)
-    assert (result.returncode, result.stdout) == (BROKEN, '')
+    assert (result.returncode, result.stdout) == (RINGWALL_FAILED, '')
     assert result.stderr == ringwall('help', *arguments).stdout
 
 
@@ -66,7 +66,7 @@ def test_version(ringwall):
     assert ringwall('--version').stdout == result.stdout
 
 
-def test_policy_show_takes_the_flags_of_a_policy(ringwall):
+def test_policy_show_takes_the_flags_that_set_keys_of_a_policy(ringwall):
     assert options_of(ringwall('policy', 'show', '--help').stdout) >= {
         '--policy', '--settings', '--level', '--workspace', '--ro', '--rw', '--deny-read', '--deny-write', '--read',
         '--allow-domain', '--allow-private', '--allow-local-port', '--publish', '--unix-socket', '--memory', '--cpu',
@@ -74,19 +74,19 @@ def test_policy_show_takes_the_flags_of_a_policy(ringwall):
 
 
 @pytest.mark.parametrize('variables, styled', [({}, True), ({'NO_COLOR': '1'}, False), ({'NO_COLOR': ''}, True)])
-def test_headings_are_bold_on_a_terminal_unless_unwanted(build, variables, styled):
+def test_headings_are_bold_on_a_terminal_unless_no_color_is_set(build, variables, styled):
     leader, follower = pty.openpty()
     subprocess.run([build / 'ringwall', 'help'], stdout=follower, env=variables, check=True, timeout=60)
     os.close(follower)
     shown = os.read(leader, 65536).decode()
     os.close(leader)
     assert 'Verbs:' in shown
-    assert (BOLD in shown) == styled
+    assert (STYLE in shown) == styled
 
 
-# Mistakes: one line that says what, one that says where to look.
+# Mistakes: one line says what is wrong, the next one where to look.
 
-@pytest.mark.parametrize('arguments, place, message', [
+@pytest.mark.parametrize('arguments, verb, message', [
     ('polcy check x', '', "unknown verb 'polcy'; did you mean 'policy'?"),
     ('frobnicate', '', "unknown verb 'frobnicate'"),
     ('--hepl', '', "unknown option '--hepl'; did you mean '--help'?"),
@@ -103,39 +103,40 @@ def test_headings_are_bold_on_a_terminal_unless_unwanted(build, variables, style
     ('doctor --jsno', ' doctor', "unknown option '--jsno'; did you mean '--json'?"),
     ('version --help=x', ' version', "option '--help' takes no value"),
 ])
-def test_mistakes_on_the_command_line(ringwall, arguments, place, message):
-    refused(ringwall(*arguments.split()), f'ringwall{place}: {message}', f"try 'ringwall{place} --help'")
+def test_a_mistake_on_the_command_line_is_explained(ringwall, arguments, verb, message):
+    assert_refused(ringwall(*arguments.split()), f'ringwall{verb}: {message}', f"try 'ringwall{verb} --help'")
 
 
-def test_a_hostile_verb_is_shown_harmlessly(ringwall):
-    refused(ringwall('\033[2J'), "ringwall: unknown verb '\\x1b[2J'", "try 'ringwall --help'")
-    refused(ringwall('-\033[2J'), "ringwall: unknown option '-\\x1b[2J' before the verb", "try 'ringwall --help'")
+def test_control_characters_in_a_verb_are_escaped_and_a_long_verb_is_cut(ringwall):
+    assert_refused(ringwall('\033[2J'), "ringwall: unknown verb '\\x1b[2J'", "try 'ringwall --help'")
+    assert_refused(ringwall('-\033[2J'), "ringwall: unknown option '-\\x1b[2J' before the verb",
+                   "try 'ringwall --help'")
     assert len(ringwall('x' * 100000).stderr) < 200
 
 
 # Output that cannot be written is a failure.
 
 @pytest.mark.parametrize('arguments', [['help'], ['version'], ['doctor', '--help'], ['policy', 'schema']])
-def test_a_full_disk_is_noticed(build, arguments):
+def test_a_full_disk_is_an_error(build, arguments):
     with open('/dev/full', 'wb') as full:
         result = subprocess.run([build / 'ringwall', *arguments], stdout=full, stderr=subprocess.PIPE, timeout=60)
-    assert result.returncode == BROKEN
+    assert result.returncode == RINGWALL_FAILED
     assert result.stderr == b'ringwall: cannot write the output: No space left on device\n'
 
 
-def test_a_closed_pipe_is_noticed(build):
+def test_a_closed_pipe_is_an_error(build):
     reader, writer = os.pipe()
     os.close(reader)
     result = subprocess.run([build / 'ringwall', 'help'], stdout=writer, stderr=subprocess.PIPE, timeout=60)
     os.close(writer)
-    assert result.returncode == BROKEN
+    assert result.returncode == RINGWALL_FAILED
     assert result.stderr == b'ringwall: cannot write the output: Broken pipe\n'
 
 
-def test_closed_standard_output_is_noticed(build):
+def test_closed_standard_output_is_an_error(build):
     result = subprocess.run(['/bin/sh', '-c', 'exec "$0" help >&-', build / 'ringwall'], stderr=subprocess.PIPE,
                             timeout=60)
-    assert result.returncode == BROKEN
+    assert result.returncode == RINGWALL_FAILED
 
 
 # Helper programs.
@@ -159,7 +160,7 @@ def doctor(program, *arguments):
 
 def test_a_missing_helper_is_named(installed, tmp_path):
     result = doctor(installed)
-    assert (result.returncode, result.stdout) == (BROKEN, '')
+    assert (result.returncode, result.stdout) == (RINGWALL_FAILED, '')
     assert result.stderr.startswith('ringwall doctor: the program ringwall-doctor is not installed (looked in '
                                     f'{tmp_path}/bin/, {tmp_path}/bin/../libexec/ringwall and /')
 
@@ -169,28 +170,28 @@ def test_a_helper_that_cannot_start_is_named(installed, tmp_path):
     write_helper(helper, 'true')
     helper.chmod(0o644)
     result = doctor(installed)
-    assert result.returncode == BROKEN
+    assert result.returncode == RINGWALL_FAILED
     assert 'ringwall-doctor: Permission denied' in result.stderr
 
 
-def test_a_helper_gets_the_arguments_and_its_exit_status_counts(installed, tmp_path):
+def test_a_helper_gets_the_arguments_and_its_exit_status_is_returned(installed, tmp_path):
     write_helper(tmp_path / 'libexec/ringwall/ringwall-doctor', 'echo "$# $1"; exit 7')
     result = doctor(installed, '--json')
     assert (result.returncode, result.stdout, result.stderr) == (7, '1 --json\n', '')
 
 
-def test_a_helper_beside_the_program_comes_first_and_symlinks_lead_there(installed, tmp_path):
+def test_a_helper_beside_the_program_is_preferred_also_through_a_symlink(installed, tmp_path):
     write_helper(tmp_path / 'libexec/ringwall/ringwall-doctor', 'echo far')
     write_helper(tmp_path / 'bin/ringwall-doctor', 'echo near')
     (tmp_path / 'link').symlink_to(installed)
     assert doctor(tmp_path / 'link').stdout == 'near\n'
 
 
-def test_a_helper_in_path_is_never_taken(installed, tmp_path):
+def test_a_helper_in_path_is_never_run(installed, tmp_path):
     write_helper(tmp_path / 'elsewhere/ringwall-doctor', 'echo wrong')
     result = subprocess.run([installed, 'doctor'], capture_output=True, timeout=60, cwd=tmp_path / 'elsewhere',
                             env={'PATH': f'{tmp_path}/elsewhere:.'})
-    assert (result.returncode, result.stdout) == (BROKEN, b'')
+    assert (result.returncode, result.stdout) == (RINGWALL_FAILED, b'')
 
 
 def test_a_helper_does_not_inherit_an_ignored_sigpipe(installed, tmp_path):
@@ -208,7 +209,7 @@ def script(build):
 
 @pytest.fixture
 def bash(script, workspace):
-    """Completes words in bash as readline does: the last one is being typed, and "=" is a word of its own."""
+    """Completes words in bash as readline does: the last word is being typed, and "=" is a word of its own."""
     (workspace / 'a file.yaml').touch()
     (workspace / 'a folder').mkdir()
     program = ('source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(( $# - 1 )); '
@@ -251,14 +252,14 @@ def test_bash_completes_values(bash):
     assert bash('mcp', 'install', '--write', 'v') == ['vscode']
 
 
-def test_bash_loads_it_for_the_program(script):
+def test_the_bash_script_registers_itself_for_ringwall(script):
     result = subprocess.run(['bash', '--norc', '-c', 'source "$0"; complete -p ringwall', script('ringwall')],
                             capture_output=True, text=True, timeout=60, check=True)
     assert result.stdout == 'complete -F _ringwall ringwall\n'
 
 
 @pytest.mark.parametrize('shell, name', [('bash', 'ringwall'), ('zsh', '_ringwall'), ('fish', 'ringwall.fish')])
-def test_scripts_are_well_formed(script, home, shell, name):
+def test_completion_scripts_have_no_syntax_errors(script, home, shell, name):
     result = subprocess.run([shell, '-n', script(name)], capture_output=True, text=True, timeout=60,
                             env={**os.environ, 'HOME': str(home)})
     assert (result.returncode, result.stdout, result.stderr) == (0, '', '')
@@ -288,7 +289,7 @@ def test_fish_completes(script, home, workspace, ringwall, verbs):
 
 
 def test_zsh_completes(script, ringwall, verbs):
-    """The functions of zsh's own completion system are replaced by ones that print what they are asked to offer."""
+    """Replaces functions of zsh's completion system by functions that print the completions that they get."""
     program = ('_arguments() { print -rl -- "$@"; print "at $words[1] $CURRENT"; }; '
                '_describe() { print -rl -- ${(P)4}; }; '
                'file=$1; shift; words=("$@"); CURRENT=$#; PREFIX=$words[-1]; source $file')
@@ -317,7 +318,7 @@ def test_zsh_completes(script, ringwall, verbs):
 
 @pytest.fixture
 def manual(build):
-    """Formats a page as a reader sees it, and refuses whatever groff warns of."""
+    """Formats a page as a reader sees it. A warning of groff is a failure."""
     def read(page):
         result = subprocess.run(['man', '--warnings', '-E', 'UTF-8', '-l', build / 'man' / page], timeout=60,
                                 capture_output=True, text=True, env={'MANWIDTH': '80', 'PATH': os.environ['PATH'],
@@ -327,7 +328,7 @@ def manual(build):
     return read
 
 
-def test_manual_pages_format_without_warnings_and_are_whole(manual):
+def test_manual_pages_format_without_warnings_and_have_all_sections(manual):
     for page in 'ringwall.1', 'ringwall-doctor.1':
         text = manual(page)
         for heading in 'NAME', 'SYNOPSIS', 'DESCRIPTION', 'OPTIONS', 'EXIT STATUS', 'SEE ALSO':

@@ -1,4 +1,4 @@
-"""./run without arguments: what a newcomer sees first."""
+"""tools/demonstrate, which ./run without arguments starts: the first thing that a newcomer sees."""
 import os
 import subprocess
 
@@ -6,47 +6,50 @@ import pytest
 
 
 @pytest.fixture(scope='module')
-def place(tmp_path_factory):
+def directory(tmp_path_factory):
     return tmp_path_factory.mktemp('demonstration')
 
 
 @pytest.fixture(scope='module')
-def shown(repo, build, place):
-    result = subprocess.run([repo / 'tools/demonstrate', build / 'ringwall'], capture_output=True, text=True, timeout=60,
-                            env={'HOME': str(place), 'PATH': '/usr/bin:/bin', 'TMPDIR': str(place)})
+def output(repo, build, directory):
+    result = subprocess.run([repo / 'tools/demonstrate', build / 'ringwall'], capture_output=True, text=True,
+                            timeout=60,
+                            env={'HOME': str(directory), 'PATH': '/usr/bin:/bin', 'TMPDIR': str(directory)})
     assert (result.returncode, result.stderr) == (0, '')
     return result.stdout
 
 
-@pytest.mark.parametrize('what', ['read an ssh key', 'write to the shell', 'delete the project', 'reach a server',
-                                  'see a process of yours', 'leave a daemon behind'])
-def test_it_succeeds_outside_and_fails_inside(shown, what):
-    line = next(line for line in shown.splitlines() if line.strip().startswith(what))
+@pytest.mark.parametrize('action', ['read an ssh key', 'write to the shell', 'delete the project', 'reach a server',
+                                    'see a process of yours', 'leave a daemon behind'])
+def test_the_action_succeeds_outside_and_fails_inside(output, action):
+    line = next(line for line in output.splitlines() if line.strip().startswith(action))
     assert line.split()[-2:] == ['yes', 'no']
 
 
-def test_processes_are_limited_unless_root(shown):
-    line = next(line for line in shown.splitlines() if 'start processes without end' in line)
+def test_the_number_of_processes_is_limited_except_for_root(output):
+    line = next(line for line in output.splitlines() if 'start processes without end' in line)
     outside, inside = line.split()[-2:]
     assert outside == '200' and (int(inside) < 60 or os.geteuid() == 0)
 
 
-def test_the_verdict_of_the_doctor_follows(shown):
-    levels = shown.split('What this machine can hold')[1]
+def test_the_doctor_reports_every_level_at_the_end(output):
+    levels = output.split('What this machine can enforce')[1]
     assert all(f'  {level} ' in levels for level in ('standard', 'strict', 'maximum'))
 
 
-def test_nothing_is_left(shown, place):
-    assert list(place.iterdir()) == []
+def test_no_file_is_left_behind(output, directory):
+    assert list(directory.iterdir()) == []
 
 
-@pytest.mark.parametrize('missing, level, told', [
+@pytest.mark.parametrize('missing, level, expected', [
     ('move_mount=EPERM', 'standard', 'inside one (level standard)'),
     ('landlock_create_ruleset=ENOSYS', 'off', 'No box can be made on this machine'),
 ])
-def test_where_less_can_be_held_it_says_so(repo, build, tmp_path, missing, level, told):
-    """It shows the strictest level that works, and never the silence of a box that did not start."""
-    result = subprocess.run([next(build.glob('**/withhold')), missing, '--', repo / 'tools/demonstrate', build / 'ringwall'],
+def test_on_a_weaker_kernel_it_names_the_level_that_it_shows(repo, build, tmp_path, missing, level, expected):
+    """It shows the strictest level that works here. Where none works it says so: a box that did not start would look
+    like a box that stopped everything."""
+    result = subprocess.run([next(build.glob('**/withhold')), missing, '--', repo / 'tools/demonstrate',
+                             build / 'ringwall'],
                             capture_output=True, text=True, timeout=60,
                             env={'HOME': str(tmp_path), 'PATH': '/usr/bin:/bin', 'TMPDIR': str(tmp_path)})
-    assert told in result.stdout
+    assert expected in result.stdout

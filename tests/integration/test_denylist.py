@@ -1,7 +1,7 @@
-"""The gate's reading of command lines beside bash's: a line is denied exactly when bash calls a denied command.
+"""The gate and bash parse command lines alike: a line is denied exactly when bash calls a denied command.
 
-Stand-ins called sudo, su, mount and mkfs.ext4 lie first on PATH and leave a mark. Each line is run by the real bash
-and given to the gate (tests/helpers/denylist.c); the two must agree.
+Stand-ins for sudo, su, mount, mkfs and mkfs.ext4 come first on PATH and create a file when they are called. Each line
+is run by the real bash and given to the gate (tests/helpers/denylist.c); the two must agree.
 """
 import concurrent.futures
 import os
@@ -13,9 +13,10 @@ import pytest
 
 STAND_INS = ['sudo', 'su', 'mount', 'mkfs', 'mkfs.ext4']
 
-# What a public server refuses though nothing is called, what it lets through, and every place where bash has commands.
+# Lines that a published MCP server denies although they call no denied command, lines that it allows although they call
+# one, and every position in bash's grammar where a command can be.
 LINES = [
-    # No command position.
+    # Bash calls no denied command: the name is not in the position of a command.
     'echo "use sudo now"', 'man mount || true', 'grep -r su .', 'git commit -m "fix mount bug"', 'echo sudo',
     'echo su; true sudo', 'sudo=1', 'A=sudo true', 'a=(sudo mount); true', 'declare -a a=(sudo mount)',
     'echo sudo > sudo', 'true # sudo', 'true;#sudo', 'echo a#b sudo', 'for sudo in su mount; do echo $sudo; done',
@@ -35,7 +36,7 @@ LINES = [
     './sudo.d', 'mounted', 'echo $\'\\\'; sudo\'', '"A"=1 sudo', 'A"="1 sudo', 'if=1 true sudo', 'time -f x sudo',
     '2 sudo', "'if' sudo", 'echo if; echo sudo', 'cat <<E\n${x:-"sudo"}\nE', 'echo $(cat <<E)\nsudo\nE\ntrue',
     'echo $(cat <<E\nsudo\nE)\ntrue', 'mkfsx', 'echo mkfs.ext4',
-    # Calls.
+    # Bash calls a denied command.
     'sudo', 'sudo ls', ' \tsudo', '\nsudo', 'true; sudo', 'true;sudo', 'true&sudo', 'true && sudo', 'false || sudo',
     'true | sudo', 'true |& sudo', 'true\nsudo', '(sudo)', '( sudo )', '{ sudo; }', '((sudo) )', '( (sudo))',
     '!(sudo)', '! sudo', '! ! sudo', 'time sudo', 'time -p sudo', 'time -p -- sudo', 'time ! sudo',
@@ -102,28 +103,30 @@ LINES = [
 ]
 
 
-class Stage:
-    def __init__(self, build, folder):
-        self.program, self.folder, self.count = build / 'tests/helpers/denylist', folder, 0
-        (folder / 'bin').mkdir()
+class Comparison:
+    def __init__(self, build, top):
+        self.program, self.top, self.count = build / 'tests/helpers/denylist', top, 0
+        (top / 'bin').mkdir()
         for name in STAND_INS:
-            stand_in = folder / 'bin' / name
-            stand_in.write_text(f'#!/bin/sh\n: > "{folder}/called/${{PWD##*/}}"\n')
+            stand_in = top / 'bin' / name
+            stand_in.write_text(f'#!/bin/sh\n: > "{top}/called/${{PWD##*/}}"\n')
             stand_in.chmod(0o755)
-        (folder / 'called').mkdir()
+        (top / 'called').mkdir()
 
     def bash_calls(self, numbered):
-        """Does bash call a stand-in? It ends when all that it started has closed its output."""
+        """Whether bash, or a process that it starts, calls a stand-in. run() waits until all of them close the pipe."""
         number, line = numbered
-        place = self.folder / f'line-{number}'
-        place.mkdir()
-        (place / 'bin').symlink_to(self.folder / 'bin')
-        environment = {'PATH': f'{self.folder}/bin:/usr/sbin:/usr/bin:/sbin:/bin', 'HOME': str(place)}
-        subprocess.run(['bash', '-c', line], cwd=place, env=environment, stdin=subprocess.DEVNULL,
+        directory = self.top / f'line-{number}'
+        directory.mkdir()
+        (directory / 'bin').symlink_to(self.top / 'bin')
+        environment = {'PATH': f'{self.top}/bin:/usr/sbin:/usr/bin:/sbin:/bin', 'HOME': str(directory)}
+        subprocess.run(['bash', '-c', line], cwd=directory, env=environment, stdin=subprocess.DEVNULL,
                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=30, check=False)
-        return (self.folder / 'called' / place.name).exists()
+        return (self.top / 'called' / directory.name).exists()
 
     def differences(self, lines):
+        """The lines on which gate and bash disagree, each with the gate's verdict; and how many lines bash counts as
+        calls."""
         found = subprocess.run([self.program], input='\0'.join(lines) + '\0', stdout=subprocess.PIPE, text=True,
                                check=True)
         denied = [bool(token) for token in found.stdout.split('\n')[:-1]]
@@ -134,12 +137,12 @@ class Stage:
 
 
 @pytest.fixture
-def stage(build, tmp_path):
-    return Stage(build, tmp_path)
+def comparison(build, tmp_path):
+    return Comparison(build, tmp_path)
 
 
-def test_a_line_is_denied_exactly_when_bash_calls_a_denied_command(stage):
-    differences, called = stage.differences(LINES)
+def test_a_line_is_denied_exactly_when_bash_calls_a_denied_command(comparison):
+    differences, called = comparison.differences(LINES)
     assert not differences
     assert called > 200
 
@@ -148,8 +151,9 @@ def in_backticks(line):
     return 'echo `\n' + line.replace('\\', '\\\\').replace('`', '\\`').replace('$', '\\$') + '\n`'
 
 
-# Ways to put a command into another; {} stands for it, on lines of its own where a here-document may need them.
-AROUND = [
+# Ways to nest a line inside another one. "{}" is replaced by the line. It has lines of its own where possible, because
+# the inner line may contain a here-document.
+WRAPPERS = [
     '(\n{}\n)', '{{\n{}\n}}', 'if true; then\n{}\nfi', 'true && {{\n{}\n}}', 'false || {{\n{}\n}}',
     'case a in b) true su;; (a)\n{}\n;; esac', 'for i in su mount; do\n{}\nbreak; done', 'f() {{\n{}\n}}; f',
     'echo "$(\n{}\n)"', 'echo ${{x:-$(\n{}\n)}}', 'x="$(\n{}\n)" y=2', 'cat <<E_N\n$(\n{}\n)\nE_N\n',
@@ -167,17 +171,17 @@ INNERMOST = [
 ]
 
 
-def made_up(dice, number):
-    line = dice.choice(INNERMOST)
-    for level in range(dice.randint(1, 4)):
-        around = dice.choice(AROUND)
-        line = around(line) if callable(around) else around.format(line).replace('E_N', f'E{number}{level}')
+def random_line(rng, number):
+    line = rng.choice(INNERMOST)
+    for depth in range(rng.randint(1, 4)):
+        wrapper = rng.choice(WRAPPERS)
+        line = wrapper(line) if callable(wrapper) else wrapper.format(line).replace('E_N', f'E{number}{depth}')
     return line
 
 
-def test_made_up_lines_are_read_as_bash_reads_them(stage):
-    dice = random.Random(int(os.environ.get('RINGWALL_SEED', '4')))
+def test_random_lines_are_denied_exactly_when_bash_calls_a_denied_command(comparison):
+    rng = random.Random(int(os.environ.get('RINGWALL_SEED', '4')))
     count = int(os.environ.get('RINGWALL_LINES', '400'))
-    differences, called = stage.differences([made_up(dice, number) for number in range(count)])
+    differences, called = comparison.differences([random_line(rng, number) for number in range(count)])
     assert not differences
     assert count // 4 < called < count

@@ -1,4 +1,4 @@
-"""`make install` puts everything where a packager expects it, under DESTDIR and PREFIX, and what it put there works."""
+"""`make install` puts every file where a packager expects it, under DESTDIR and PREFIX, and the files work there."""
 import os
 import subprocess
 
@@ -9,7 +9,7 @@ pytestmark = [pytest.mark.source, pytest.mark.heavy, pytest.mark.together('insta
 
 @pytest.fixture(scope='module')
 def installed(repo, tmp_path_factory):
-    """The root of an installation in /opt/rw, from a build of its own."""
+    """The prefix of an installation with PREFIX=/opt/rw, from a build of its own."""
     root = tmp_path_factory.mktemp('installed')
     environment = {**os.environ, 'RINGWALL_BUILD': str(tmp_path_factory.mktemp('install') / 'a build')}
     result = subprocess.run(['make', '-C', repo, 'install', f'DESTDIR={root}', 'PREFIX=/opt/rw'], env=environment,
@@ -30,25 +30,30 @@ def installed(repo, tmp_path_factory):
     'share/zsh/site-functions/_ringwall',
     'share/fish/vendor_completions.d/ringwall.fish',
 ])
-def test_each_part_is_installed(installed, pattern):
-    assert list(installed.glob(pattern)), f'nothing like {pattern}'
+def test_each_file_is_installed(installed, pattern):
+    assert list(installed.glob(pattern)), f'no file matches {pattern}'
 
 
-def test_nothing_but_the_prefix_is_touched(installed):
+def test_nothing_is_installed_outside_the_prefix(installed):
     assert [path.name for path in installed.parents[1].iterdir()] == ['opt']
 
 
-def test_the_installed_program_runs_from_where_it_was_put(installed, tmp_path):
+def test_the_installed_program_runs(installed, tmp_path):
     result = subprocess.run([installed / 'bin/ringwall', '--version'], capture_output=True, text=True, cwd=tmp_path)
     assert (result.returncode, result.stderr) == (0, '')
     assert result.stdout.startswith('ringwall ')
 
 
-def test_a_program_links_against_it(installed, tmp_path):
+def test_a_program_links_with_the_installed_library_and_runs(installed, tmp_path):
     metadata = next(installed.glob('lib*/**/pkgconfig/ringwall.pc')).parent
-    flags = subprocess.run(['pkg-config', '--cflags', 'ringwall'], capture_output=True, text=True, check=True,
+    library = next(installed.glob('lib*/**/libringwall.so')).parent
+    flags = subprocess.run(['pkg-config', '--cflags', '--libs', 'ringwall'], capture_output=True, text=True, check=True,
                            env={**os.environ, 'PKG_CONFIG_PATH': str(metadata),
                                 'PKG_CONFIG_SYSROOT_DIR': str(installed.parents[1])}).stdout.split()
     source = tmp_path / 'use.c'
-    source.write_text('#include <ringwall/ringwall.h>\nint main(void) { return 0; }\n')
-    subprocess.run(['cc', *flags, source, '-o', tmp_path / 'use'], check=True)
+    source.write_text('#include <ringwall/ringwall.h>\n#include <stdio.h>\n'
+                      'int main(void) { ringwall_policy_free(ringwall_policy_new()); return puts("linked") < 0; }\n')
+    subprocess.run(['cc', source, *flags, '-o', tmp_path / 'use'], check=True)
+    result = subprocess.run([tmp_path / 'use'], env={'LD_LIBRARY_PATH': str(library)}, capture_output=True, text=True,
+                            check=False)
+    assert (result.returncode, result.stdout) == (0, 'linked\n'), result.stderr

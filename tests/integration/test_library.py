@@ -1,4 +1,4 @@
-"""libringwall: the example of docs/library.md, as a reader would compile it, and what it does not show."""
+"""libringwall: the example of docs/library.md, compiled as a reader would do it, and the functions that it lacks."""
 import json
 import re
 import secrets
@@ -10,21 +10,22 @@ from processes import with_word
 
 
 @pytest.fixture(scope='module')
-def compiled(tmp_path_factory, repo, build):
+def compile_program(tmp_path_factory, repo, build):
     """Compiles a program against the header and the library in the build directory."""
-    def make(source):
+    def compile_source(source):
         folder = tmp_path_factory.mktemp('library')
         (folder / 'program.c').write_text(source)
-        (folder / 'ringwall-egress').symlink_to(build / 'ringwall-egress')      # where it is looked for
-        subprocess.run(['cc', '-std=c11', '-Wall', '-Wextra', '-Werror', f'-I{repo}/include', f'{folder}/program.c', '-o',
+        (folder / 'ringwall-egress').symlink_to(build / 'ringwall-egress')  # helpers are looked up here
+        subprocess.run(['cc', '-std=c11', '-Wall', '-Wextra', '-Werror', f'-I{repo}/include', f'{folder}/program.c',
+                        '-o',
                         f'{folder}/program', f'-L{build}', '-lringwall', f'-Wl,-rpath,{build}'], check=True)
         return folder / 'program'
-    return make
+    return compile_source
 
 
 @pytest.fixture(scope='module')
-def example(compiled, repo):
-    return compiled(re.search(r'```c\n(.*?)```', (repo / 'docs/library.md').read_text(), re.S)[1])
+def example(compile_program, repo):
+    return compile_program(re.search(r'```c\n(.*?)```', (repo / 'docs/library.md').read_text(), re.S)[1])
 
 
 @pytest.fixture
@@ -54,12 +55,12 @@ def test_the_example_runs_a_command_in_a_box(run, example, home, workspace):
     (['no-such-command'], 127, 'not_started'),
     (['/etc/passwd'], 126, 'not_started'),
 ])
-def test_how_it_ends(run, example, command, status, how):
+def test_the_example_returns_the_exit_status_and_reports_how_the_command_ended(run, example, command, status, how):
     result = run(example, *command)
     assert result.returncode == status and json.loads(result.stderr)['end']['how'] == how
 
 
-MORE = r'''
+LIBRARY_USER = r'''
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -83,14 +84,14 @@ static struct ringwall_plan *compile(const char *flag, const char *value)
         return plan;
 }
 
-static int streams_and_signals(void)
+static int use_streams_and_signals(void)
 {
         struct ringwall_plan *plan = compile("level", "strict");
         struct ringwall_box *box = NULL;
         char text[16] = "";
-        int out[2], status = 0, nothing = open("/dev/null", O_RDWR);
+        int out[2], status = 0, dev_null = open("/dev/null", O_RDWR);
         char *command[] = { "sh", "-c", "echo ready; exec sleep 60", NULL };
-        if (pipe(out) < 0 || ringwall_spawn(plan, command, (int[]){ nothing, out[1], nothing }, &box) < 0)
+        if (pipe(out) < 0 || ringwall_spawn(plan, command, (int[]){ dev_null, out[1], dev_null }, &box) < 0)
                 return 1;
         ssize_t n = read(out[0], text, sizeof text - 1);
         struct pollfd end = { .fd = ringwall_box_pidfd(box), .events = POLLIN };
@@ -104,7 +105,7 @@ static int streams_and_signals(void)
         return 0;
 }
 
-static int refused(void)
+static int spawn_refused_plan(void)
 {
         struct ringwall_policy *policy = ringwall_policy_new();
         struct ringwall_plan *plan = NULL;
@@ -124,20 +125,20 @@ static int refused(void)
         return 0;
 }
 
-static int restricted(const char *secret)
+static int restrict_self(const char *secret)
 {
         struct ringwall_plan *strict = compile("level", "strict"), *plan = compile("level", "standard");
         printf("%d ", ringwall_restrict_self(strict) == -ENOTSUP);
         int before = open(secret, O_RDONLY);
         int r = ringwall_restrict_self(plan);
         int read_error = open(secret, O_RDONLY) < 0 ? errno : 0;
-        int made = open("made", O_CREAT | O_WRONLY, 0600);
+        int created = open("made", O_CREAT | O_WRONLY, 0600);
         int network = socket(AF_INET, SOCK_STREAM, 0);
-        printf("%d %d %s %d %d\n", before >= 0, r, strerror(read_error), made >= 0, network);
+        printf("%d %d %s %d %d\n", before >= 0, r, strerror(read_error), created >= 0, network);
         return 0;
 }
 
-static int not_by_itself(void)
+static int restrict_self_refused(void)
 {
         const char *const flags[][2] = { { "memory", "1GB" }, { "processes", "9" }, { "timeout", "9s" },
                                          { "allow-domain", "example.com" } };
@@ -156,7 +157,7 @@ static int not_by_itself(void)
         return 0;
 }
 
-static int recorded(void)
+static int spawn_recorded(void)
 {
         struct ringwall_plan *plan = compile("policy", "audit.yaml");
         struct ringwall_box *box = NULL;
@@ -169,7 +170,7 @@ static int recorded(void)
         return 0;
 }
 
-static int freed_while_it_runs(void)
+static int free_running_box(void)
 {
         struct ringwall_plan *plan = compile("level", "maximum");
         struct ringwall_box *box = NULL;
@@ -181,21 +182,22 @@ static int freed_while_it_runs(void)
         return 0;
 }
 
-/* Another's hosts, for a box with a network and for one without. */
-static int changed(void)
+/* Replaces the hosts of a box by those of other plans: of a box with a network, of one that has exited, and of one
+   without a network. */
+static int change_hosts(void)
 {
         struct ringwall_plan *none = compile("level", "strict"), *live = compile("live", "new"),
                              *host = compile("allow-domain", "example.com");
         struct ringwall_box *box = NULL;
         char text[64] = "";
-        int in[2], out[2], status = 0, nothing = open("/dev/null", O_RDWR);
+        int in[2], out[2], status = 0, dev_null = open("/dev/null", O_RDWR);
         char *command[] = { "sh", "-c", "while read name; do getent hosts $name >/dev/null; echo $?; done", NULL };
-        if (pipe(in) < 0 || pipe(out) < 0 || ringwall_spawn(live, command, (int[]){ in[0], out[1], nothing }, &box) < 0)
+        if (pipe(in) < 0 || pipe(out) < 0 || ringwall_spawn(live, command, (int[]){ in[0], out[1], dev_null }, &box) < 0)
                 return 1;
         close(in[0]);
-        struct ringwall_plan *turns[] = { NULL, host, none, host };
+        struct ringwall_plan *changes[] = { NULL, host, none, host };
         for (int i = 0; i < 4; i++) {
-                int r = turns[i] ? ringwall_box_change_hosts(box, turns[i]) : 0;
+                int r = changes[i] ? ringwall_box_change_hosts(box, changes[i]) : 0;
                 if (r < 0 || write(in[1], "example.com\n", 12) != 12 || read(out[0], text, sizeof text) < 2)
                         return 2;
                 printf("%c ", *text);
@@ -211,7 +213,7 @@ static int changed(void)
         return 0;
 }
 
-static int machine(void)
+static int print_machine(void)
 {
         char *json = ringwall_machine_to_json();
         puts(json);
@@ -222,14 +224,14 @@ static int machine(void)
 int main(int argc, char **argv)
 {
         switch (argc > 1 ? *argv[1] : 0) {
-        case 's': return streams_and_signals();
-        case 'r': return refused();
-        case 'f': return freed_while_it_runs();
-        case 'c': return changed();
-        case 'm': return machine();
-        case 'n': return not_by_itself();
-        case 'a': return recorded();
-        case 'x': return restricted(argv[2]);
+        case 's': return use_streams_and_signals();
+        case 'r': return spawn_refused_plan();
+        case 'f': return free_running_box();
+        case 'c': return change_hosts();
+        case 'm': return print_machine();
+        case 'n': return restrict_self_refused();
+        case 'a': return spawn_recorded();
+        case 'x': return restrict_self(argv[2]);
         default: return 1;
         }
 }
@@ -237,49 +239,51 @@ int main(int argc, char **argv)
 
 
 @pytest.fixture(scope='module')
-def more(compiled):
-    return compiled(MORE.replace('-std=c11', ''))
+def library_user(compile_program):
+    return compile_program(LIBRARY_USER.replace('-std=c11', ''))
 
 
-def test_streams_signals_and_the_pidfd(run, more):
-    assert run(more, 's').stdout == '6 ready\n0 1 143\n'
+def test_a_box_gets_streams_and_signals_and_its_pidfd_reports_the_end(run, library_user):
+    assert run(library_user, 's').stdout == '6 ready\n0 1 143\n'
 
 
-def test_a_plan_that_cannot_be_held_says_why(run, more):
-    assert run(more, 'r').stdout == '1 said why\n'
+def test_the_report_says_why_a_plan_cannot_be_enforced(run, library_user):
+    assert run(library_user, 'r').stdout == '1 said why\n'
 
 
-def test_a_box_that_is_freed_ends(run, more):
+def test_freeing_a_box_ends_it(run, library_user):
     mark = f'86396.{secrets.randbelow(10 ** 12):012}'
-    assert run(more, 'f', env={'MARK': mark}).stdout == '0\n'
+    assert run(library_user, 'f', env={'MARK': mark}).stdout == '0\n'
     assert with_word(mark) == []
 
 
-def test_the_hosts_of_a_box_that_runs_are_changed(run, more):
-    assert run(more, 'c').stdout == '2 0 2 0 1 1\n'
+def test_the_hosts_of_a_running_box_can_be_changed(run, library_user):
+    assert run(library_user, 'c').stdout == '2 0 2 0 1 1\n'
 
 
-def test_a_process_confines_itself(run, more, home):
+def test_a_process_can_restrict_itself(run, library_user, home):
     (home / 'secret').write_text('x')
-    assert run(more, 'x', str(home / 'secret')).stdout == '1 1 0 Permission denied 1 -1\n'
+    assert run(library_user, 'x', str(home / 'secret')).stdout == '1 1 0 Permission denied 1 -1\n'
 
 
-def test_what_a_process_cannot_hold_for_itself_is_refused(run, more, workspace):
-    assert run(more, 'n').stdout == '4 1\n'        # and nothing was given up before
+def test_a_process_cannot_restrict_itself_by_limits_hosts_or_protected_files(run, library_user, workspace):
+    assert run(library_user, 'n').stdout == '4 1\n'        # the refused calls restricted nothing
     (workspace / '.git/hooks').mkdir(parents=True)
-    assert run(more, 'x', '/etc/passwd').stdout.startswith('1 1 -95')
+    assert run(library_user, 'x', '/etc/passwd').stdout.startswith('1 1 -95')
 
 
-def test_a_record_that_the_plan_asks_for_is_kept(run, more, home, workspace):
+def test_a_plan_with_audit_writes_a_record(run, library_user, home, workspace):
     (workspace / 'audit.yaml').write_text('security: {sandbox: {audit: true}}\n')
-    assert run(more, 'a').stdout == '0 0\n'
+    assert run(library_user, 'a').stdout == '0 0\n'
     [path] = (home / '.local/state/ringwall/audit').iterdir()
     assert [json.loads(line)['event'] for line in path.read_text().splitlines()][-1] == 'session_end'
 
 
-def test_the_machine_is_asked(run, more, ringwall):
-    told = json.loads(run(more, 'm').stdout)
-    assert told['levels'].keys() == json.loads(ringwall('doctor', '--json').stdout)['levels'].keys()
+def test_the_report_on_the_machine_has_the_levels_of_the_doctor(run, library_user, ringwall):
+    report = json.loads(run(library_user, 'm').stdout)
+    doctor = json.loads(ringwall('doctor', '--json').stdout)
+    assert {level: told['verdict'] for level, told in report['levels'].items()} == {
+        level: told['verdict'] for level, told in doctor['levels'].items()}
 
 
 WORKSPACE = r'''
@@ -316,9 +320,9 @@ int main(int argc, char **argv)
 '''
 
 
-def test_a_workspace_without_a_box(run, compiled, workspace):
+def test_a_workspace_needs_no_box_and_confines_paths(run, compile_program, workspace):
     (workspace / 'out').symlink_to('/etc')
-    result = run(compiled(WORKSPACE), workspace)
+    result = run(compile_program(WORKSPACE), workspace)
     assert result.returncode == 0
     assert result.stdout.splitlines() == [
         f'-17 {workspace}/a/b exists already', '0', '0 three', f'{workspace} {workspace}/a/b',

@@ -1,10 +1,10 @@
-"""Many clients at once: 64 of them, each with 1,000 calls of all kinds and one on its way at any time. Every answer is
-what it has to be, and memory does not grow after the first thousand calls.
+"""64 clients at once, each with 1,000 calls of all kinds, one after the other. Every answer is correct, and memory
+grows little after the first thousand calls.
 
-What is counted is RssAnon of every process of ours. After the first thousand calls of all, what may still grow is the
-table of files that were read, in which each client has a handful, and what the allocator keeps of the largest request
-and answer: less than 256 KiB for each client. After half of the calls every size has been seen, and less than 32 KiB
-may come: a leak of 64 bytes a call would show.
+Memory is RssAnon of every process of ringwall. After the first thousand calls of all clients together, two things may
+still grow: the table of files that were read, where each client has a handful, and what the allocator keeps after the
+largest request and answer. That is less than 256 KiB for each client. After half of all calls every size has occurred,
+and less than 32 KiB may be added: a leak of 64 bytes in each call would be found.
 """
 import contextlib
 import json
@@ -18,15 +18,15 @@ import pytest
 
 from mcp_client import Client, Http, Stdio, family, memory
 
-pytestmark = pytest.mark.only_user      # as users are; who it is changes nothing here
+pytestmark = pytest.mark.only_user      # the user makes no difference here, so one of the two runs is enough
 
 IN_VM = 'RINGWALL_CGROUP' in os.environ
 CLIENTS, CALLS = (8, 50) if IN_VM else (64, 1000)
-GROWTH = {1000: 256 << 10, CLIENTS * CALLS // 2: 32 << 10}      # after so many calls: bytes that each may still take
+GROWTH = {1000: 256 << 10, CLIENTS * CALLS // 2: 32 << 10}  # after so many calls: bytes that each client may add
 
 
 class Load:
-    """One client's calls, in turns: each a tool, its arguments, and what has to be said."""
+    """The calls of one client, one after the other: a tool, its arguments, and a pattern for the answer."""
 
     def __init__(self, client, folder, number):
         self.client, self.folder, self.name, self.done = client, folder, f'client-{number}', 0
@@ -34,7 +34,7 @@ class Load:
         (folder / self.name / 'source.c').write_text(f'int main(void)\n{{\n        return {number};\n}}\n' * 100)
         self.sent, self.expected = None, None
 
-    def turn(self):
+    def next_call(self):
         own, path, number = self.name, self.folder / self.name, self.done
         text = f'text {number}\n' * (1 + number % 500)
         return [
@@ -52,26 +52,26 @@ class Load:
         ][number % 10]
 
     def send(self):
-        tool, arguments, self.expected = self.turn()
+        tool, arguments, self.expected = self.next_call()
         self.client.start(tool, **arguments)
 
-    def take(self):
-        """What came. Returns whether the call is over."""
+    def receive(self):
+        """Reads what has arrived, and checks the answer. Returns whether there was one."""
         self.client.transport.read()
-        assert not self.client.transport.ended, f'{self.name}: its server is gone after {self.done} calls'
+        assert not self.client.transport.ended, f'{self.name}: its server has exited after {self.done} calls'
         if not self.client.transport.messages:
             return False
         message = json.loads(self.client.transport.messages.pop(0))
         assert message['id'] == self.client.last
-        said = message['result']['content'][0]['text'] if 'result' in message else message['error']['message']
-        assert re.search(self.expected, said), f'{self.name}: expected {self.expected}, got {said[:300]}'
+        answer = message['result']['content'][0]['text'] if 'result' in message else message['error']['message']
+        assert re.search(self.expected, answer), f'{self.name}: expected {self.expected}, got {answer[:300]}'
         self.done += 1
         return True
 
 
 @contextlib.contextmanager
 def stdio(build, home, workspace):
-    """Each client has a server of its own. Yields the clients, and the processes that everything comes from."""
+    """Each client has a server of its own. Yields the clients, and the pids of the servers."""
     environment = {'HOME': str(home), 'PATH': '/usr/local/bin:/usr/bin:/bin'}
     clients = [Client(Stdio([build / 'ringwall', 'mcp'], cwd=workspace, env=environment)) for _ in range(CLIENTS)]
     yield clients, [client.transport.process.pid for client in clients]
@@ -80,12 +80,12 @@ def stdio(build, home, workspace):
 
 @contextlib.contextmanager
 def http(build, home, workspace):
-    """All clients have the same server, and each a session and a box of its own."""
+    """All clients use one server; each has its own session and box. Yields the clients, and the server's pid."""
     environment = {'HOME': str(home), 'PATH': '/usr/local/bin:/usr/bin:/bin'}
     with subprocess.Popen([build / 'ringwall', 'mcp', '--http', '127.0.0.1:0'], cwd=workspace, env=environment,
                           text=True, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE) as server:
         try:
-            port, token = find_door(server.stderr)
+            port, token = read_port_and_token(server.stderr)
             clients = [Client(Http(port, token)) for _ in range(CLIENTS)]
             yield clients, [server.pid]
             for client in clients:
@@ -95,19 +95,19 @@ def http(build, home, workspace):
         assert server.wait(60) == 128 + signal.SIGTERM
 
 
-def find_door(lines):
-    """The port and the token, as the server tells them to whoever started it."""
+def read_port_and_token(lines):
+    """The port and the token, which the server prints when it starts."""
     found = {}
     for line in lines:
         found.update((name, match[1]) for name, match in (('port', re.search(r'http://127\.0\.0\.1:(\d+)/mcp', line)),
                                                           ('token', re.search(r'the token is (\S+)$', line))) if match)
         if len(found) == 2:
             return int(found['port']), found['token']
-    raise AssertionError(f'the server told only {found}')
+    raise AssertionError(f'the server printed only {found}')
 
 
-def run_all(loads, pause):
-    """Runs all calls; pause(done) is called between them."""
+def run_all(loads, after_call):
+    """Runs all calls, and after_call(done) after each of them. Returns their number."""
     waiting, done = selectors.DefaultSelector(), 0
     for load in loads:
         waiting.register(load.client.transport, selectors.EVENT_READ, load)
@@ -115,10 +115,10 @@ def run_all(loads, pause):
     while waiting.get_map():
         for key, _ in waiting.select():
             load = key.data
-            if not load.take():
+            if not load.receive():
                 continue
             done += 1
-            pause(done)
+            after_call(done)
             if load.done < CALLS:
                 load.send()
             else:
@@ -126,21 +126,21 @@ def run_all(loads, pause):
     return done
 
 
-def anonymous(roots):
+def anonymous_memory(roots):
     return sum(memory(pid, 'RssAnon') for root in roots for pid in family(root))
 
 
 @pytest.mark.heavy
 @pytest.mark.parametrize('transport', [stdio, http])
-def test_many_clients_with_many_calls(build, home, workspace, transport):
+def test_many_clients_get_correct_answers_and_memory_hardly_grows(build, home, workspace, transport):
     sizes = {}
     with transport(build, home, workspace) as (clients, roots):
-        def weigh(done):
+        def record_memory(done):
             if done in GROWTH:
-                sizes[done] = anonymous(roots)
+                sizes[done] = anonymous_memory(roots)
         loads = [Load(client, workspace, number) for number, client in enumerate(clients)]
-        assert run_all(loads, weigh) == CLIENTS * CALLS
-        growth = {done: (anonymous(roots) - size) // CLIENTS for done, size in sizes.items()}
+        assert run_all(loads, record_memory) == CLIENTS * CALLS
+        growth = {done: (anonymous_memory(roots) - size) // CLIENTS for done, size in sizes.items()}
         assert all(growth[done] < GROWTH[done] for done in sizes), growth
         for load in loads:
             assert sorted(os.listdir(workspace / load.name)) == ['file', 'source.c']

@@ -1,5 +1,5 @@
-"""A box with a network, as far as one machine can show it: ports of the host's loopback, published ports, unix sockets, names that
-do not exist, and what becomes of egress. Hosts that do exist: tests/egress."""
+"""Boxes with a network, tested without any other host: ports of the host's loopback, published ports, unix sockets,
+names and addresses, and the process egress. tests/egress has hosts to connect_program to."""
 import json
 import os
 import pathlib
@@ -19,7 +19,7 @@ LEVELS = pytest.mark.parametrize('level', ['strict', 'maximum'])
 
 @pytest.fixture
 def service():
-    """A service on the host's loopback, which greets: its port."""
+    """A service on the host's loopback that sends a greeting. Returns its port."""
     listener = socket.create_server(('127.0.0.1', 0))
 
     def serve():
@@ -41,7 +41,8 @@ def free_port():
         return listener.getsockname()[1]
 
 
-def connect(host, port):
+def connect_program(host, port):
+    """A program that connects and prints what it receives, or the error."""
     return f'''
 import socket
 try:
@@ -76,22 +77,25 @@ def wait_for(condition, seconds=10):
 
 @LEVELS
 @pytest.mark.parametrize('host', ['127.0.0.1', 'localhost', '::1'])
-def test_a_port_of_the_host_that_is_named_is_reached(python, service, level, host):
-    result = python(connect(host, service), '--allow-local-port', str(service), level=level)
+def test_an_allowed_port_of_the_host_can_be_reached(python, service, level, host):
+    result = python(connect_program(host, service), '--allow-local-port', str(service), level=level)
     assert (result.returncode, result.stdout, result.stderr) == (0, 'the host greets\n', '')
 
 
 @LEVELS
-def test_other_ports_of_the_host_are_not(python, service, level):
+def test_other_ports_of_the_host_cannot_be_reached(python, service, level):
     other = free_port()
-    assert python(connect('127.0.0.1', service), '--allow-local-port', str(other), level=level).stdout == 'ConnectionRefusedError 111\n'
-    assert python(connect('127.0.0.1', service), '--allow-domain', 'example.com', level=level).stdout == 'ConnectionRefusedError 111\n'
+    assert python(connect_program('127.0.0.1', service), '--allow-local-port', str(other),
+                  level=level).stdout == 'ConnectionRefusedError 111\n'
+    assert python(connect_program('127.0.0.1', service), '--allow-domain', 'example.com',
+                  level=level).stdout == 'ConnectionRefusedError 111\n'
 
 
-def test_a_port_where_nobody_serves_says_so(python):
+def test_an_allowed_port_without_a_service_is_reported(python):
     port = free_port()
-    result = python(connect('127.0.0.1', port), '--allow-local-port', str(port))
-    assert result.stdout.startswith('ConnectionResetError') and f'localhost port {port}, it cannot be reached' in result.stderr
+    result = python(connect_program('127.0.0.1', port), '--allow-local-port', str(port))
+    assert result.stdout.startswith('ConnectionResetError')
+    assert f'localhost port {port}, it cannot be reached' in result.stderr
 
 
 # --- published ports ---
@@ -103,35 +107,37 @@ with socket.create_server(('127.0.0.1', {port})) as listener:
     for _ in range({times}):
         connection, _ = listener.accept()
         with connection:
-            connection.sendall(b'the box greets ' + connection.recv(100))
+            connection.sendall(b'the box greets ' + connection.makefile('rb').readline())
 '''
 
 
 @LEVELS
-def test_a_published_port_is_reached_from_the_host(build, home, workspace, level):
+def test_a_published_port_can_be_reached_from_the_host(build, home, workspace, level):
     port = free_port()
-    with subprocess.Popen([build / 'ringwall', 'run', '--level', level, '--publish', str(port), '--', '/usr/bin/python3', '-c',
+    with subprocess.Popen([build / 'ringwall', 'run', '--level', level, '--publish', str(port), '--',
+                           '/usr/bin/python3', '-c',
                            SERVER.format(port=port, times=20)], cwd=workspace, stdout=subprocess.PIPE, text=True,
                           env={'HOME': str(home), 'PATH': '/usr/bin:/bin'}) as process:
         assert process.stdout.readline() == 'ready\n'
         for i in range(20):
             with socket.create_connection(('127.0.0.1', port), timeout=5) as connection:
-                connection.sendall(f'{i}'.encode())
-                assert connection.recv(100) == f'the box greets {i}'.encode()
+                connection.sendall(f'{i}\n'.encode())
+                assert connection.makefile('rb').readline() == f'the box greets {i}\n'.encode()
     assert process.returncode == 0
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(('127.0.0.1', port), timeout=5)
 
 
-def test_a_port_that_is_taken_cannot_be_published(ringwall, service):
+def test_a_port_in_use_cannot_be_published(ringwall, service):
     result = ringwall('run', '--publish', str(service), '--', 'echo', 'ran')
-    assert (result.returncode, result.stdout) == (125, '') and f'cannot publish port {service}: Address already in use' in result.stderr
+    assert (result.returncode, result.stdout) == (125, '')
+    assert f'cannot publish port {service}: Address already in use' in result.stderr
 
 
 # --- unix sockets ---
 
 @LEVELS
-def test_a_unix_socket_that_is_named_is_reached_and_its_neighbour_is_not(python, level):
+def test_an_allowed_unix_socket_can_be_reached_and_its_neighbour_cannot(python, level):
     program = '''
 import socket, sys
 for path in {paths!r}:
@@ -162,7 +168,7 @@ for path in {paths!r}:
 # --- names and addresses ---
 
 @LEVELS
-def test_an_allowed_name_has_the_same_addresses_each_time_and_another_has_none(python, level):
+def test_an_allowed_name_has_fixed_addresses_and_other_names_do_not_exist(python, level):
     result = python('''
 import socket
 def look_up(name):
@@ -186,22 +192,23 @@ for name in ('one.example.com', 'ONE.example.com.', 'two.example.com', 'example.
 
 
 @LEVELS
-@pytest.mark.parametrize('address', ['192.0.2.1', '2001:db8::1', '198.18.0.77', 'fd72:696e:6777:616c::77', '::ffff:192.0.2.1'])
-def test_an_address_without_a_name_leads_nowhere(python, level, address):
+@pytest.mark.parametrize('address', ['192.0.2.1', '2001:db8::1', '198.18.0.77', 'fd72:696e:6777:616c::77',
+                                     '::ffff:192.0.2.1'])
+def test_a_connection_to_an_address_without_a_name_is_refused(python, level, address):
     result = python(f'''
 import socket
 s = socket.create_connection(({address!r}, 80), timeout=5)
 s.sendall(b'GET / HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n')
 print(s.recv(1000).decode().splitlines()[0])
 ''', '--allow-domain', 'example.com', level=level)
-    shown = address.removeprefix('::ffff:')
+    reported = address.removeprefix('::ffff:')
     assert result.stdout == 'HTTP/1.1 403 Forbidden\n'
-    assert f'refused: {shown} port 80, hosts are reached by their names\n' in result.stderr
+    assert f'refused: {reported} port 80, hosts must be reached by name, not by address\n' in result.stderr
 
 
 @LEVELS
 @pytest.mark.parametrize('family, address', [('AF_INET', '192.0.2.1'), ('AF_INET6', '2001:db8::1')])
-def test_what_is_not_tcp_fails_at_once(python, level, family, address):
+def test_sockets_other_than_tcp_fail_at_once(python, level, family, address):
     result = python(f'''
 import socket, time
 start = time.monotonic()
@@ -221,31 +228,36 @@ for kind, number in ((socket.SOCK_RAW, socket.IPPROTO_ICMP), (socket.SOCK_STREAM
     assert result.stdout.splitlines() == ['PermissionError True', 'PermissionError', 'OSError', 'OSError']
 
 
-def test_every_decision_is_in_the_record_and_in_the_report(python, service, home, workspace):
-    python(connect('127.0.0.1', service) + '\nimport socket\ntry:\n socket.getaddrinfo("evil.org", 80)\nexcept OSError: pass\n',
-           '--allow-domain', 'example.com', '--allow-local-port', str(service), '--audit', str(home / 'audit'), '--json-report', 'r.json')
+def test_allowed_and_denied_connections_are_recorded_and_denied_ones_reported(python, service, home, workspace):
+    python(connect_program('127.0.0.1', service) + '\nimport socket\ntry:\n socket.getaddrinfo("evil.org", 80)\nexcept '
+                                           'OSError: pass\n',
+           '--allow-domain', 'example.com', '--allow-local-port', str(service), '--audit', str(home / 'audit'),
+           '--json-report', 'r.json')
     records = [json.loads(line) for line in (home / 'audit').read_text().splitlines()]
-    told = [{key: value for key, value in record.items() if key not in ('time', 'session', 'count')}
-            for record in records if record['event'].startswith('network_')]
+    decisions = [{key: value for key, value in record.items() if key not in ('time', 'session', 'count')}
+                 for record in records if record['event'].startswith('network_')]
     denied = {'event': 'network_denied', 'host': 'evil.org', 'way': 'dns', 'reason': 'name', 'why': 'no rule allows it',
               'allow': '--allow-domain evil.org'}
-    assert {'event': 'network_allowed', 'host': 'localhost', 'port': service, 'address': '127.0.0.1', 'way': 'local_port', 'sent': 0,
-            'received': 16} in told
-    assert denied in told
+    assert {'event': 'network_allowed', 'host': 'localhost', 'port': service, 'address': '127.0.0.1',
+            'way': 'local_port', 'sent': 0,
+            'received': 16} in decisions
+    assert denied in decisions
     assert [row['host'] for row in json.loads((workspace / 'r.json').read_text())['denied']] == ['evil.org']
 
 
-# --- for programs that want a proxy ---
+# --- proxies ---
 
-def test_proxy_variables_are_set_if_a_policy_asks(ringwall, workspace):
+def test_proxy_variables_are_set_only_if_a_policy_asks_for_them(ringwall, workspace):
     (workspace / 'p.yaml').write_text('network: {proxy_variables: true, allowed_domains: [example.com]}\n')
-    told = ringwall('run', '-p', 'p.yaml', '--env', 'NO_PROXY=mine', '--', 'env').stdout.splitlines()
-    assert {'http_proxy=http://127.0.0.1:3128', 'HTTPS_PROXY=http://127.0.0.1:3128', 'ALL_PROXY=socks5h://127.0.0.1:1080',
-            'NO_PROXY=mine'} <= set(told) and not any(line.startswith('no_proxy=') for line in told)
-    assert not any('_proxy=' in line.lower() for line in ringwall('run', '--allow-domain', 'example.com', '--', 'env').stdout.splitlines())
+    variables = ringwall('run', '-p', 'p.yaml', '--env', 'NO_PROXY=mine', '--', 'env').stdout.splitlines()
+    assert {'http_proxy=http://127.0.0.1:3128', 'HTTPS_PROXY=http://127.0.0.1:3128',
+            'ALL_PROXY=socks5h://127.0.0.1:1080',
+            'NO_PROXY=mine'} <= set(variables) and not any(line.startswith('no_proxy=') for line in variables)
+    assert not any('_proxy=' in line.lower() for line in ringwall('run', '--allow-domain', 'example.com', '--',
+                                                                  'env').stdout.splitlines())
 
 
-def test_without_nftables_the_proxies_serve_and_it_is_said(build, home, workspace, service):
+def test_without_nftables_the_proxies_work_and_a_warning_is_printed(build, home, workspace, service):
     program = f'''
 import socket
 with socket.create_connection(('127.0.0.1', 3128)) as s:
@@ -255,11 +267,14 @@ try:
     socket.create_connection(('192.0.2.1', 80), timeout=5)
 except OSError as e:
     print(e.strerror)
-''' + connect('127.0.0.1', service)
+''' + connect_program('127.0.0.1', service)
     withhold, = build.glob('**/withhold')
-    result = subprocess.run([withhold, 'socket:16=EPROTONOSUPPORT', '--', build / 'ringwall', 'run', '--allow-domain', 'example.com',
-                             '--allow-local-port', str(service), '--', '/usr/bin/python3', '-c', program], cwd=workspace, text=True,
-                            capture_output=True, timeout=60, check=False, env={'HOME': str(home), 'PATH': '/usr/bin:/bin'})
+    result = subprocess.run([withhold, 'socket:16=EPROTONOSUPPORT', '--', build / 'ringwall', 'run', '--allow-domain',
+                             'example.com',
+                             '--allow-local-port', str(service), '--', '/usr/bin/python3', '-c', program],
+                            cwd=workspace, text=True,
+                            capture_output=True, timeout=60, check=False,
+                            env={'HOME': str(home), 'PATH': '/usr/bin:/bin'})
     assert result.stdout.splitlines() == ['HTTP/1.1 403 Forbidden', 'Network is unreachable', 'the host greets']
     assert 'without nftables only programs that use a proxy reach hosts' in result.stderr
 
@@ -267,9 +282,12 @@ except OSError as e:
 # --- egress itself ---
 
 @pytest.fixture
-def long_box(build, home, workspace):
-    process = subprocess.Popen([build / 'ringwall', 'run', '--allow-domain', 'example.com', '--', 'sh', '-c', 'echo; read x; getent hosts example.com; exit 7'],
-                               cwd=workspace, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+def waiting_box(build, home, workspace):
+    """A box whose command waits for a line on its standard input."""
+    process = subprocess.Popen([build / 'ringwall', 'run', '--allow-domain', 'example.com', '--', 'sh', '-c',
+                                'echo; read x; getent hosts example.com; exit 7'],
+                               cwd=workspace, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               text=True,
                                env={'HOME': str(home), 'PATH': '/usr/bin:/bin', 'ATTACK_TOKEN': 'secret'})
     assert process.stdout.readline() == '\n'
     yield process
@@ -277,60 +295,68 @@ def long_box(build, home, workspace):
     process.communicate()
 
 
-def test_egress_has_nothing(long_box):
-    egress, = egress_of(long_box.pid)
-    status = dict(line.split(':\t', 1) for line in pathlib.Path(f'/proc/{egress}/status').read_text().splitlines() if ':\t' in line)
-    assert (status['Seccomp'], status['NoNewPrivs'], status['CapEff'], status['CapBnd'] if os.geteuid() == 0 else '0' * 16) == \
+def test_egress_has_no_capabilities_no_environment_and_no_files(waiting_box):
+    egress, = egress_of(waiting_box.pid)
+    status = dict(line.split(':\t', 1) for line in pathlib.Path(f'/proc/{egress}/status').read_text().splitlines()
+                  if ':\t' in line)
+    assert (status['Seccomp'], status['NoNewPrivs'], status['CapEff'],
+            status['CapBnd'] if os.geteuid() == 0 else '0' * 16) == \
         ('2', '1', '0' * 16, '0' * 16)
-    if os.geteuid() == 0:   # nobody else may look
+    if os.geteuid() == 0:   # only root may read these files
         assert pathlib.Path(f'/proc/{egress}/environ').read_bytes() == b''
         kinds = {os.readlink(f'/proc/{egress}/fd/{fd}').split(':')[0] for fd in os.listdir(f'/proc/{egress}/fd')}
         assert kinds <= {'socket', 'pipe', 'anon_inode', '/dev/null'}
 
 
-def test_a_killed_egress_leaves_the_box_without_network(long_box):
-    egress, = egress_of(long_box.pid)
+def test_a_killed_egress_leaves_the_box_without_network(waiting_box):
+    egress, = egress_of(waiting_box.pid)
     os.kill(egress, signal.SIGKILL)
-    assert any('the box has no network any more' in line for line in iter(long_box.stderr.readline, ''))    # while it runs
-    assert wait_for(lambda: not egress_of(long_box.pid))
-    out, _ = long_box.communicate('\n', timeout=20)
-    assert (long_box.returncode, out) == (7, '')
+    while_it_runs = iter(waiting_box.stderr.readline, '')
+    assert any('the box has no network any more' in line for line in while_it_runs)
+    assert wait_for(lambda: not os.path.exists(f'/proc/{egress}'))      # ringwall has noticed, and reaped it
+    out, _ = waiting_box.communicate('\n', timeout=20)
+    assert (waiting_box.returncode, out) == (7, '')
 
 
 @pytest.mark.parametrize('number', [signal.SIGKILL, signal.SIGTERM])
-def test_egress_ends_with_the_front(long_box, number):
-    egress, = egress_of(long_box.pid)
-    long_box.send_signal(number)
+def test_egress_exits_when_the_front_does(waiting_box, number):
+    egress, = egress_of(waiting_box.pid)
+    waiting_box.send_signal(number)
     assert wait_for(lambda: not pathlib.Path(f'/proc/{egress}').exists())
 
 
 @pytest.fixture
-def with_egress(build, home, workspace):
-    """Runs a box by a copy of ringwall that has this script for its egress; None: none."""
+def run_with_egress(build, home, workspace):
+    """Runs a box with a copy of ringwall whose ringwall-egress is this script, or is missing if the script is None."""
     def run(script, *flags):
-        alone, egress = home / 'ringwall', home / 'ringwall-egress'
-        alone.write_bytes((build / 'ringwall').read_bytes())
-        alone.chmod(0o755)
+        program, egress = home / 'ringwall', home / 'ringwall-egress'
+        program.write_bytes((build / 'ringwall').read_bytes())
+        program.chmod(0o755)
         if script:
             egress.write_text(f'#!/bin/sh\n{script}\n')
             egress.chmod(0o755)
-        return subprocess.run([alone, 'run', *flags, '--allow-domain', 'example.com', '--', 'echo', 'ran'], cwd=workspace,
-                              capture_output=True, text=True, env={'HOME': str(home), 'PATH': '/usr/bin:/bin'}, timeout=30, check=False)
+        return subprocess.run([program, 'run', *flags, '--allow-domain', 'example.com', '--', 'echo', 'ran'],
+                              cwd=workspace,
+                              capture_output=True, text=True, env={'HOME': str(home), 'PATH': '/usr/bin:/bin'},
+                              timeout=30, check=False)
     return run
 
 
-def test_a_missing_egress_is_an_error(with_egress):
-    result = with_egress(None)
+def test_a_missing_egress_is_an_error(run_with_egress):
+    result = run_with_egress(None)
     assert (result.returncode, result.stdout) == (125, '') and 'ringwall-egress is not installed' in result.stderr
 
 
-@pytest.mark.parametrize('script', ['exec sleep MARK', 'echo nonsense >&3; exec sleep MARK', 'exec 3>&-; exec sleep MARK',
-                                    'exec 4>&-; exec sleep MARK', 'exit 1', 'head -c 100000 /dev/zero >&3; exec sleep MARK'],
-                         ids=['silent', 'nonsense', 'deaf', 'without-entrances', 'gone', 'zeros'])
-def test_an_egress_that_does_not_serve_is_an_error(with_egress, script):
-    """One that was exchanged, or taken over before it began: nothing runs with it, and it does not stay."""
+@pytest.mark.parametrize('script', ['exec sleep MARK', 'echo nonsense >&3; exec sleep MARK',
+                                    'exec 3>&-; exec sleep MARK',
+                                    'exec 4>&-; exec sleep MARK', 'exit 1',
+                                    'head -c 100000 /dev/zero >&3; exec sleep MARK'],
+                         ids=['silent', 'nonsense', 'closes-socket-to-front', 'closes-socket-to-keeper', 'exits',
+                              'zeros'])
+def test_an_egress_that_does_not_serve_is_an_error(run_with_egress, script):
+    """If egress was replaced, or is hostile from the start, the command does not run, and egress does not survive."""
     flags = ['--timeout', '3s'] if script.startswith('exec sleep') else []
     mark = f'86395.{secrets.randbelow(10 ** 12):012}'
-    result = with_egress(script.replace('MARK', mark), *flags)
+    result = run_with_egress(script.replace('MARK', mark), *flags)
     assert result.returncode == (124 if flags else 125) and result.stdout == '' and result.stderr, result
     assert with_word(mark) == []

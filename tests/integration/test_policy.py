@@ -1,5 +1,5 @@
-"""ringwall policy check, show and schema as a person meets them: what is said about mistakes, how files, flags and
-ceilings become one plan, and that the schema and the checker agree.
+"""`ringwall policy check`, `show` and `schema`: messages about mistakes, how files, flags and ceilings are combined into
+one plan, and that the schema and the checker agree.
 """
 import itertools
 import json
@@ -12,8 +12,8 @@ import subprocess
 import jsonschema
 import pytest
 
-BROKEN = 125
-RAW = re.compile(rb'[\x00-\x09\x0b-\x1f]|\xc2[\x80-\x9f]|\xe2\x80[\xaa-\xae]')
+RINGWALL_FAILED = 125   # the exit status when ringwall itself fails
+CONTROL_CHARACTERS = re.compile(rb'[\x00-\x09\x0b-\x1f]|\xc2[\x80-\x9f]|\xe2\x80[\xaa-\xae]')
 
 
 @pytest.fixture
@@ -61,10 +61,10 @@ def source_of(plan, path):
     return next(rule['source'] for rule in plan['rules'] if rule['path'] == str(path))
 
 
-def assert_tame(result):
-    """Nothing that moves a cursor or reorders the line reached the terminal."""
+def assert_no_control_characters(result):
+    """The output has no character that moves the cursor or changes the direction of the text."""
     for stream in result.stdout, result.stderr:
-        found = RAW.search(stream.encode('utf-8', 'surrogateescape'))
+        found = CONTROL_CHARACTERS.search(stream.encode('utf-8', 'surrogateescape'))
         assert not found, repr(stream)
     return result
 
@@ -72,10 +72,10 @@ def assert_tame(result):
 # Mistakes.
 
 @pytest.mark.quick
-def test_a_mistake_is_shown_with_its_place_line_caret_and_way_out(ringwall, policy):
+def test_a_mistake_is_shown_with_position_line_caret_and_suggestion(ringwall, policy):
     name = policy('mode: auto\nsecurity:\n  sandbox:\n    levl: strict\n')
     result = ringwall('policy', 'check', name)
-    assert (result.returncode, result.stdout) == (BROKEN, '')
+    assert (result.returncode, result.stdout) == (RINGWALL_FAILED, '')
     assert result.stderr == (
         f"{name}:4:5: error: unknown key 'levl' in security.sandbox\n"
         '     4 |     levl: strict\n'
@@ -83,7 +83,7 @@ def test_a_mistake_is_shown_with_its_place_line_caret_and_way_out(ringwall, poli
         "       = did you mean 'level'?\n")
 
 
-def test_all_mistakes_of_all_files_come_in_one_run(ringwall, policy):
+def test_one_run_reports_all_mistakes_of_all_files(ringwall, policy):
     first = policy('mode: fast\nfilesystem:\n  allow_write: [""]\n  deny_read: ["/a/[b"]\n'
                    'network: {allowed_domains: ["*", "https://x.org"]}\n'
                    'security: {sandbox: {pool_size: 33, namespaces: [time], resources: {memory: much}}}\n')
@@ -92,7 +92,7 @@ def test_all_mistakes_of_all_files_come_in_one_run(ringwall, policy):
     places = re.findall(r'^(\S+?):(\d+):(\d+): error: ', result.stderr, re.M)
     assert [(name, int(line)) for name, line, _ in places] == [
         (first, 1), (first, 3), (first, 4), (first, 5), (first, 5), (first, 6), (first, 6), (first, 6), (second, 1)]
-    assert result.returncode == BROKEN
+    assert result.returncode == RINGWALL_FAILED
     assert result.stdout == f'{good}: ok\n'
 
 
@@ -112,31 +112,31 @@ def test_all_mistakes_of_all_files_come_in_one_run(ringwall, policy):
     ('network: {allowed_domains: ["*.com"]}', 'top-level domain'),
     ('network: {publish: [0]}', 'a whole number from 1 to 65535'),
     ('network: {publish: [3128]}', 'port 3128 is taken in the box'),
-    ('network: {allow_local_ports: [3000], publish: [3000]}', 'leads it out of the box'),
+    ('network: {allow_local_ports: [3000], publish: [3000]}', 'allow_local_ports forwards it to the host'),
     ('network: {allow_privat: [a.org]}', "did you mean 'allow_private'?"),
     ('network: {unix_sockets: ["/run/*"]}', 'a pattern cannot be granted'),
     ('mode: auto\nmode: auto', 'given twice'),
     ('a: [', 'flow'),
     ('\tmode: auto', 'tab'),
 ])
-def test_what_was_expected_is_said(ringwall, policy, text, expected):
+def test_the_message_says_what_is_expected(ringwall, policy, text, expected):
     result = ringwall('policy', 'check', policy(text + '\n'))
-    assert result.returncode == BROKEN
+    assert result.returncode == RINGWALL_FAILED
     assert expected in result.stderr
     assert re.match(r'p1\.yaml:\d+:\d+: error: ', result.stderr)
 
 
-def test_a_mismatch_of_transport_is_a_warning(ringwall, policy):
+def test_a_command_without_the_permission_to_execute_is_a_warning(ringwall, policy):
     name = policy(server('{command: x, sandbox: {permissions: [fs.read]}}'))
     result = ringwall('policy', 'check', name)
     assert (result.returncode, result.stdout) == (0, f'{name}: ok\n')
     assert 'warning' in result.stderr and 'process.exec' in result.stderr
 
 
-def test_json_tells_the_same(check, policy):
+def test_the_json_output_has_the_same_messages(check, policy):
     name, good = policy('mode: fast\nlevle: 1\n'), policy('')
     answer, status = check(name, good)
-    assert status == BROKEN
+    assert status == RINGWALL_FAILED
     assert answer['ok'] is False
     assert answer['files'] == [{'file': name, 'ok': False}, {'file': good, 'ok': True}]
     first, second = answer['messages']
@@ -147,25 +147,25 @@ def test_json_tells_the_same(check, policy):
     assert check(good) == ({'ok': True, 'files': [{'file': good, 'ok': True}], 'messages': []}, 0)
 
 
-def test_show_tells_mistakes_in_json_too(ringwall, policy):
+def test_show_reports_mistakes_in_json_too(ringwall, policy):
     result = ringwall('policy', 'show', '--json', '--policy', policy('mode: fast\n'))
     answer = json.loads(result.stdout)
-    assert result.returncode == BROKEN
+    assert result.returncode == RINGWALL_FAILED
     assert answer['ok'] is False and answer['messages'][0]['line'] == 1
 
 
-def test_a_bad_file_behind_a_very_bad_one_is_still_bad(check, policy):
+def test_a_bad_file_after_one_with_very_many_mistakes_is_still_reported(check, policy):
     very_bad = policy(''.join(f'k{i}: 1\n' for i in range(60)))
     bad = policy('nonsense: 1\n')
     answer, status = check(very_bad, bad)
-    assert status == BROKEN
+    assert status == RINGWALL_FAILED
     assert answer['files'] == [{'file': very_bad, 'ok': False}, {'file': bad, 'ok': False}]
 
 
-def test_the_same_file_twice_is_one_verdict_each(check, policy):
+def test_a_file_that_is_given_twice_gets_two_verdicts(check, policy):
     name = policy('nonsense: 1\n')
     answer, status = check(name, name)
-    assert status == BROKEN
+    assert status == RINGWALL_FAILED
     assert [file['ok'] for file in answer['files']] == [False, False]
 
 
@@ -184,14 +184,29 @@ def test_the_default_plan_says_where_each_rule_comes_from(ringwall, show, worksp
     assert str(workspace) in rules(plan, 'write')
     assert f'{home}/.ssh' not in rules(plan, 'read')
     assert all(rule['source'] for rule in plan['rules'])
-    assert plan['hosts'] == [] and plan['allow_network']['value'] is False
+    assert plan['hosts'] == [] and plan['allow_network']['value'] is True     # for the box's own loopback
     assert show() == plan
     text = ringwall('policy', 'show').stdout
     assert f'Plan for {workspace}' in text and 'no network' in text
 
 
-def test_flags_are_part_of_the_plan(show, workspace, home):
-    plan = show('--level', 'maximum', '--ro', '/data/repo', '--rw', 'out/../made', '--deny-read', 'hidden',
+def test_show_prints_each_value_of_the_plan_once_and_below_its_heading(ringwall):
+    """The headings once had ranges of an enum, and printed other values after the enum's order had changed."""
+    plan = json.loads(ringwall('policy', 'show', '--json').stdout)
+    values = set(list(plan)[1:list(plan).index('workspace')])
+    text = ringwall('policy', 'show').stdout
+    shown = {}
+    for heading, until in (('Walls', 'Sessions'), ('Sessions', 'Limits'), ('Limits', 'Files')):
+        part = text.split(f'\n{heading}\n')[1].split(f'\n{until}\n')[0]
+        shown[heading] = re.findall(r'^  (\w+) ', part, re.M)
+    assert sorted(sum(shown.values(), [])) == sorted(values)
+    assert shown['Limits'] == ['timeout', 'memory', 'cpu', 'processes']
+    assert {'pool_size', 'session_timeout', 'audit'} <= set(shown['Sessions'])
+    assert {'level', 'namespaces', 'allow_exec'} <= set(shown['Walls'])
+
+
+def test_flags_become_part_of_the_plan(show, workspace, home):
+    plan = show('--level', 'maximum', '--ro', '/data/repo?', '--rw', 'out/../made?', '--deny-read', 'hidden',
                 '--deny-write', '~/keep', '--allow-domain', 'Example.COM', '--allow-domain', '*.example.com:8443',
                 '--memory', '1.5GiB', '--cpu', '50%', '--processes', '7', '--timeout', '1h30m', '--env', 'A=b',
                 '--env', 'C', '--best-effort', '--read', 'broad')
@@ -214,20 +229,20 @@ def test_flags_are_part_of_the_plan(show, workspace, home):
 ])
 def test_a_wrong_flag_is_named(ringwall, flags, expected):
     result = ringwall('policy', 'show', *flags)
-    assert (result.returncode, result.stdout) == (BROKEN, '')
+    assert (result.returncode, result.stdout) == (RINGWALL_FAILED, '')
     assert expected in result.stderr
 
 
 @pytest.mark.parametrize('flag', [
     '--ro', '--rw', '--deny-read', '--allow-domain', '--env', '--workspace', '--policy', '--settings', '--ceiling',
 ])
-def test_a_flag_that_is_not_utf8_is_refused_and_shown_harmlessly(ringwall, workspace, flag):
+def test_a_flag_that_is_not_utf8_is_refused_and_escaped_in_the_message(ringwall, workspace, flag):
     (workspace / 'x').mkdir()
     value = b'x\xff\x1b[2J'
     os.mkdir(os.fsencode(workspace) + b'/' + value)
     result = ringwall('policy', 'show', flag, value)
-    assert result.returncode == BROKEN
-    assert_tame(result)
+    assert result.returncode == RINGWALL_FAILED
+    assert_no_control_characters(result)
 
 
 def test_no_rule_is_lost_when_a_name_is_not_utf8(ringwall, workspace):
@@ -240,19 +255,19 @@ def test_no_rule_is_lost_when_a_name_is_not_utf8(ringwall, workspace):
         assert '/srv' in rules(plan, 'deny_read')
         assert any('yaml' in path for path in rules(plan, 'protect'))
     else:
-        assert result.returncode == BROKEN and 'UTF-8' in result.stderr + result.stdout
+        assert result.returncode == RINGWALL_FAILED and 'UTF-8' in result.stderr + result.stdout
     answer = ringwall('policy', 'check', '--json', name)
     assert len(json.loads(answer.stdout)['files']) == 1
 
 
 @pytest.mark.parametrize('home_value', ['/', None, '', 'relative', '/nonexistent'])
-def test_odd_homes(show, home_value):
+def test_an_unusual_home_makes_no_broken_rules(show, home_value):
     plan = show(env={'HOME': home_value})
     assert '/' not in rules(plan)
     assert not any('//' in path or path.endswith('/') for path in rules(plan))
 
 
-def test_a_relative_workdir_starts_from_the_file(show, policy, workspace):
+def test_a_relative_workdir_is_relative_to_the_policy_file(show, policy, workspace):
     (workspace / 'conf/project').mkdir(parents=True)
     name = policy('runtime: {workdir: ./project}\n', 'conf/policy.yaml')
     assert show('--policy', name)['workspace'] == f'{workspace}/conf/project'
@@ -260,23 +275,23 @@ def test_a_relative_workdir_starts_from_the_file(show, policy, workspace):
     assert show('--policy', workspace / name, '--workspace', '.')['workspace'] == str(workspace)
 
 
-def test_a_missing_workdir_is_told_at_its_place(ringwall, policy):
+def test_a_missing_workdir_is_reported_with_its_position(ringwall, policy):
     result = ringwall('policy', 'show', '--policy', policy('runtime:\n  workdir: ./gone\n'))
-    assert result.returncode == BROKEN
+    assert result.returncode == RINGWALL_FAILED
     assert 'p1.yaml:2:12' in result.stderr and 'gone' in result.stderr
 
 
-def test_srt_settings_are_recognised_and_can_be_named(check, show, workspace):
+def test_settings_of_srt_are_recognised_and_can_be_used(check, show, workspace):
     (workspace / 'srt.json').write_text(
         '{"filesystem": {"allowWrite": ["."], "denyRead": ["x"]}, "network": {"allowedDomains": []}}')
     (workspace / 'bad.json').write_text('{"filesystem": {"allowWrite": ["."], "denyReed": []}}')
     assert check('srt.json')[0]['ok']
     answer, status = check('bad.json')
-    assert status == BROKEN and 'denyRead' in answer['messages'][0]['hint']
+    assert status == RINGWALL_FAILED and 'denyRead' in answer['messages'][0]['hint']
     assert f'{workspace}/x' in rules(show('--settings', 'srt.json'), 'deny_read')
 
 
-def test_a_ceiling_shows_what_it_cut_and_by_what(ringwall, show, policy):
+def test_the_plan_shows_what_a_ceiling_cut_and_which_line_did(ringwall, show, policy):
     own = policy('security: {sandbox: {allow_paths: ["/srv:rw"]}}\nnetwork: {allowed_domains: [a.org, b.org]}\n')
     ceiling = policy('filesystem: {allow_write: ["{workspace}"], deny_read: [/srv/no]}\n'
                      'network: {allowed_domains: [b.org]}\n'
@@ -291,7 +306,7 @@ def test_a_ceiling_shows_what_it_cut_and_by_what(ringwall, show, policy):
     assert 'Cut by a ceiling' in text and 'a.org' in text and f'{ceiling}:2:29' in text
 
 
-def test_the_network_by_flags_and_under_a_ceiling(ringwall, show, policy, workspace):
+def test_flags_set_the_network_and_a_ceiling_cuts_it(ringwall, show, policy, workspace):
     flags = ['--allow-domain', 'db.lan:5432', '--allow-private', 'db.lan', '--allow-local-port', '6379',
              '--allow-local-port', '11434', '--publish', '3000', '--unix-socket', 'agent.sock']
     plan = show(*flags)
@@ -314,7 +329,7 @@ def test_a_private_host_that_is_not_allowed_is_a_warning(ringwall, policy):
     name = policy('network: {allow_private: [a.org]}\n')
     result = ringwall('policy', 'check', name)
     assert (result.returncode, result.stdout) == (0, f'{name}: ok\n')
-    assert "p1.yaml:1:27: warning: 'a.org' may be private and is not allowed" in result.stderr
+    assert "p1.yaml:1:27: warning: 'a.org' is in network.allow_private but not allowed" in result.stderr
 
 
 # Policies in the workspace.
@@ -331,7 +346,7 @@ def test_a_policy_in_the_workspace_is_not_used_until_named(ringwall, show, polic
         assert 'not used' not in ringwall('policy', 'show', '--policy', name).stderr
 
 
-def test_a_named_policy_is_protected_under_each_of_its_names(show, workspace, policy):
+def test_a_policy_in_use_is_protected_under_each_of_its_paths(show, workspace, policy):
     policy('mode: auto\n', 'real/policy.yaml')
     (workspace / 'link.yaml').symlink_to('real/policy.yaml')
     (workspace / 'dir').symlink_to('real')
@@ -342,17 +357,17 @@ def test_a_named_policy_is_protected_under_each_of_its_names(show, workspace, po
     assert f'{workspace}/real/policy.yaml' in rules(show('--ceiling', 'real/policy.yaml'), 'protect')
 
 
-def test_a_policy_that_is_not_there_yet_cannot_be_planted(show, workspace):
-    """What the next run would read as the person's own must not be the agent's to write."""
+def test_the_path_of_a_policy_that_does_not_exist_yet_is_protected(show, workspace):
+    """Otherwise an agent could write the policy that the next run reads as the person's own."""
     plan = show(env={'XDG_CONFIG_HOME': f'{workspace}/conf'})
     assert {f'{workspace}/conf/ringwall', f'{workspace}/conf/ringwall/policy.yaml'} & set(rules(plan, 'protect'))
 
 
-# Composition, in a mount namespace that has an /etc of its own.
+# Several policies, in a mount namespace with its own /etc.
 
 @pytest.fixture
-def machine(build, home, workspace, tmp_path):
-    """Runs ringwall with a made-up /etc/ringwall: machine({'policy.yaml': …}, 'policy', 'show', …)."""
+def run_with_etc(build, home, workspace, tmp_path):
+    """Runs ringwall with these files in /etc/ringwall: run_with_etc({'policy.yaml': …}, 'policy', 'show', …)."""
     namespace = ['unshare', '-m'] if os.geteuid() == 0 else ['unshare', '-Urm']
     if subprocess.run([*namespace, 'true'], capture_output=True).returncode:
         namespace = ['unshare', '-Urm']
@@ -377,7 +392,7 @@ def plan_of(result):
     return json.loads(result.stdout)
 
 
-def test_files_and_flags_in_their_order(machine, home, policy):
+def test_later_files_override_earlier_ones_and_flags_override_files(run_with_etc, home, policy):
     own = home / '.config/ringwall/policy.yaml'
     own.parent.mkdir(parents=True)
     own.write_text('security: {sandbox: {pool_size: 3, pool_max: 13, idle_timeout: 33, allow_paths: [/srv/user]}}\n')
@@ -385,8 +400,8 @@ def test_files_and_flags_in_their_order(machine, home, policy):
     later = policy('security: {sandbox: {idle_timeout: 35}}\nruntime: {timeout: 5}\n')
     etc = ('mode: auto\nsecurity: {sandbox: {pool_size: 2, pool_max: 12, idle_timeout: 32, session_timeout: 62, '
            'allow_paths: [/srv/etc]}}\nruntime: {timeout: 4}\n')
-    plan = plan_of(machine({'policy.yaml': etc}, 'policy', 'show', '--json', '--timeout', '6', '--policy', named,
-                           '--policy', later))
+    plan = plan_of(run_with_etc({'policy.yaml': etc}, 'policy', 'show', '--json', '--timeout', '6', '--policy', named,
+                                '--policy', later))
     got = {key: (plan[key]['value'], plan[key]['source'].split(':')[0]) for key in
            ('mode', 'session_timeout', 'pool_size', 'pool_max', 'idle_timeout', 'timeout')}
     assert got == {'mode': ('auto', '/etc/ringwall/policy.yaml'), 'session_timeout': (62, '/etc/ringwall/policy.yaml'),
@@ -395,34 +410,35 @@ def test_files_and_flags_in_their_order(machine, home, policy):
     assert {'/srv/etc', '/srv/user', '/srv/named'} <= set(rules(plan, 'read'))
 
 
-def test_the_config_directory_can_be_elsewhere(machine, home):
+def test_xdg_config_home_moves_the_persons_policy_if_it_is_absolute(run_with_etc, home):
     other = home / 'conf/ringwall/policy.yaml'
     other.parent.mkdir(parents=True)
     other.write_text('mode: auto\n')
     for config, mode in (f'{home}/conf', 'auto'), ('conf', 'accept-edits'):
-        plan = plan_of(machine({}, 'policy', 'show', '--json', env={'XDG_CONFIG_HOME': config}))
+        plan = plan_of(run_with_etc({}, 'policy', 'show', '--json', env={'XDG_CONFIG_HOME': config}))
         assert plan['mode']['value'] == mode
 
 
 @pytest.mark.quick
-def test_the_machines_ceiling_cuts_everything_that_comes(machine, policy):
+def test_the_machines_ceiling_cuts_policies_flags_and_other_ceilings(run_with_etc, policy):
     ceiling = {'ceiling.yaml': 'filesystem: {allow_write: ["{workspace}"]}\nnetwork: {allowed_domains: [a.org]}\n'
                                'security: {sandbox: {level: strict, resources: {memory: 1GiB}}}\nmode: accept-edits\n',
                'policy.yaml': 'mode: auto\n'}
     named = policy('security: {sandbox: {level: off, allow_paths: ["/srv:rw"]}}\n')
     wide = policy('filesystem: {allow_write: [/]}\n')
-    plan = plan_of(machine(ceiling, 'policy', 'show', '--json', '--policy', named, '--rw', '/data', '--allow-domain',
-                           'b.org', '--allow-domain', 'a.org', '--memory', '8GiB', '--ceiling', wide))
+    plan = plan_of(run_with_etc(ceiling, 'policy', 'show', '--json', '--policy', named, '--rw', '/opt',
+                                '--allow-domain', 'b.org', '--allow-domain', 'a.org', '--memory', '8GiB',
+                                '--ceiling', wide))
     assert [plan[key]['value'] for key in ('level', 'mode', 'memory')] == ['strict', 'accept-edits', 1 << 30]
     assert [host['host'] for host in plan['hosts']] == ['a.org']
-    assert not {'/srv', '/data', '/'} & set(rules(plan, 'write'))
+    assert not {'/srv', '/opt', '/'} & set(rules(plan, 'write'))
     assert {cut['by'].rsplit(':', 2)[0] for cut in plan['cuts']} == {'/etc/ringwall/ceiling.yaml'}
 
 
 @pytest.mark.parametrize('text', ['levle: strict\n', 'runtime: {workdir: /srv}\n', 'a: [\n', '\0'])
-def test_a_ceiling_that_cannot_be_read_lets_nothing_run(machine, text):
-    result = machine({'ceiling.yaml': text}, 'policy', 'show', '--json')
-    assert result.returncode == BROKEN
+def test_an_invalid_ceiling_of_the_machine_is_an_error(run_with_etc, text):
+    result = run_with_etc({'ceiling.yaml': text}, 'policy', 'show', '--json')
+    assert result.returncode == RINGWALL_FAILED
     assert json.loads(result.stdout)['messages'][0]['file'] == '/etc/ringwall/ceiling.yaml'
 
 
@@ -442,7 +458,7 @@ def valid(schema):
     validator = jsonschema.Draft202012Validator(schema)
 
     def is_valid(text):
-        # As ringwall reads them, plain words stay words: only numbers, true, false and null are something else.
+        # As in ringwall's parser, every plain word is a string, except for numbers, true, false and null.
         class Loader(yaml.SafeLoader):
             pass
         Loader.yaml_implicit_resolvers = {}
@@ -454,7 +470,7 @@ def valid(schema):
     return is_valid
 
 
-def test_golden_policies_fit_the_schema_and_pass_the_check(valid, check, repo):
+def test_schema_and_check_accept_the_golden_policies(valid, check, repo):
     files = sorted((repo / 'tests/golden').glob('*.yaml'))
     assert len(files) >= 13
     for file in files:
@@ -463,7 +479,7 @@ def test_golden_policies_fit_the_schema_and_pass_the_check(valid, check, repo):
     assert (answer['ok'], status) == (True, 0)
 
 
-WRONG = [
+INVALID = [
     'mode: fast', 'unknown: 1', '[]', 'security: {sandbox: {levle: strict}}', 'security: {sandbox: {level: on}}',
     'security: {sandbox: {pool_size: 0}}', 'security: {sandbox: {pool_size: 33}}',
     'security: {sandbox: {pool_max: 65}}', 'security: {sandbox: {pool_size: two}}',
@@ -486,13 +502,13 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize('text', WRONG)
-def test_wrong_policies_fit_neither_schema_nor_check(valid, check, policy, text):
+@pytest.mark.parametrize('text', INVALID)
+def test_schema_and_check_refuse_invalid_policies(valid, check, policy, text):
     assert not valid(text)
-    assert check(policy(text))[1] == BROKEN
+    assert check(policy(text))[1] == RINGWALL_FAILED
 
 
-RIGHT = [
+VALID = [
     '', 'mode: auto', 'security: ', 'security: {sandbox: {allow_paths: }}', 'tools: {modules: {shell: }}',
     'filesystem: {protect: []}', 'security: {sandbox: {resources: {memory: 1073741824, cpu: 0.5}}}',
     'security: {sandbox: {resources: {memory: 1.5 GiB, cpu: "150%"}}}',
@@ -507,15 +523,15 @@ RIGHT = [
 ]
 
 
-@pytest.mark.parametrize('text', RIGHT)
-def test_right_policies_fit_both(valid, check, policy, text):
+@pytest.mark.parametrize('text', VALID)
+def test_schema_and_check_accept_valid_policies(valid, check, policy, text):
     answer, status = check(policy(text + '\n'))
     assert status == 0, answer
     assert valid(text)
 
 
 def schema_maps(node, path=()):
-    """Every map of the schema: the path to it, and the names it knows; a free name is a star."""
+    """Every map of the schema: its path, and its keys; "*" stands for a key that users choose."""
     known = dict(node.get('properties', {}))
     if isinstance(node.get('additionalProperties'), dict):
         known['*'] = node['additionalProperties']
@@ -532,15 +548,15 @@ def nest(path, value):
 
 
 def test_the_schema_has_exactly_the_keys_that_the_checker_knows(schema, check, policy):
-    seen = 0
+    count = 0
     for path, known in schema_maps(schema):
         if '*' in known:
             continue
         answer, _ = check(policy(json.dumps(nest(path, {'zzzzzzzzzzzz': 1}))))
         hint = next(message['hint'] for message in answer['messages'] if 'zzzzzzzzzzzz' in message['message'])
         assert set(hint.removeprefix('known here:').replace(',', ' ').split()) == set(known), path
-        seen += len(known)
-    assert seen > 50
+        count += len(known)
+    assert count > 50
 
 
 def leaves(schema):
@@ -550,15 +566,15 @@ def leaves(schema):
                 yield (*path, name), child
 
 
-def test_words_and_bounds_of_the_schema_are_those_of_the_checker(schema, check, policy):
-    """Values at the edges: accepted by both, and refused by both one step further."""
+def test_schema_and_checker_have_the_same_words_and_bounds(schema, check, policy):
+    """Both accept the values at the bounds, and both refuse those one step beyond."""
     good, bad = [], []
     for path, leaf in leaves(schema):
         listed = leaf.get('items')
-        value = listed or next((one for one in leaf.get('anyOf', []) if 'minimum' in one), leaf)
+        value = listed or next((option for option in leaf.get('anyOf', []) if 'minimum' in option), leaf)
 
-        def wrap(one):
-            return nest(path, [one] if listed else one)
+        def wrap(item):
+            return nest(path, [item] if listed else item)
         good += [wrap(word) for word in value.get('enum', [])]
         bad += [wrap(f'{word}x') for word in value.get('enum', [])]
         if 'minimum' in value:
@@ -569,17 +585,17 @@ def test_words_and_bounds_of_the_schema_are_those_of_the_checker(schema, check, 
             bad += [wrap('yes'), wrap(1)]
     assert len(good) > 60 and len(bad) > 60
     validator = jsonschema.Draft202012Validator(schema)
-    for document, expected in [(one, True) for one in good] + [(one, False) for one in bad]:
+    for document, expected in [(document, True) for document in good] + [(document, False) for document in bad]:
         answer, _ = check(policy(json.dumps(document), 'edge.yaml'))
         refused = any(message.get('hint', '').startswith('expected') for message in answer['messages'])
         if 'servers' not in json.dumps(document):
             assert validator.is_valid(document) == expected, document
-        assert refused != expected, (document, answer)   # what depends on two keys is told otherwise
+        assert refused != expected, (document, answer)   # messages about two keys have another hint
 
 
-# Leaving no trace.
+# No side effects.
 
-def test_checking_changes_nothing(ringwall, home, workspace, policy):
+def test_the_policy_verbs_change_no_file(ringwall, home, workspace, policy):
     name = policy('mode: auto\n')
     before = {path: (path.lstat().st_mtime_ns, stat.S_IFMT(path.lstat().st_mode)) for path in home.rglob('*')}
     ringwall('policy', 'check', name)

@@ -13,7 +13,7 @@ import pytest
 REPO = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 sys.path.insert(0, f'{REPO}/tests')
 
-from runner import cases, cli, meson_suite, progress, pytest_suite, retry, suites  # noqa: E402 - needs the path
+from runner import cases, cli, meson_suite, progress, pytest_suite, suites  # noqa: E402 - needs the path
 
 pytestmark = pytest.mark.source
 
@@ -232,7 +232,8 @@ def test_only_the_named_cases_run_again(run_pytest):
     names = [case.name for case in run_pytest({'test_a.py': text})]
     assert len(names) == 4
     for name in names:
-        assert [case.name for case in run_pytest({'test_a.py': text}, 1, suites.Selection('middle', only={name}))] == [name]
+        again = run_pytest({'test_a.py': text}, 1, suites.Selection('middle', only={name}))
+        assert [case.name for case in again] == [name]
 
 
 def test_what_is_done_is_counted(run_pytest):
@@ -260,8 +261,8 @@ def test_a_file_that_cannot_be_imported_is_a_failure(run_pytest):
 # The command line
 
 def call(repo, *arguments, **options):
-    return subprocess.run([f'{repo}/tests/run-suites', *arguments], capture_output=True, text=True, timeout=120, check=False,
-                          **options)
+    return subprocess.run([f'{repo}/tests/run-suites', *arguments], capture_output=True, text=True, timeout=120,
+                          check=False, **options)
 
 
 def test_the_table_of_suites_is_listed(repo):
@@ -324,8 +325,8 @@ def test_it_starts_the_same_however_it_is_started(repo):
         for descriptor in 0, 1, 2:
             os.close(descriptor)
     try:
-        subprocess.run([sys.executable, '-c', script, out], preexec_fn=spoil, env={'PATH': os.environ['PATH']}, timeout=60,
-                       check=False)
+        subprocess.run([sys.executable, '-c', script, out], preexec_fn=spoil, timeout=60, check=False,
+                       env={'PATH': os.environ['PATH']})
         with open(out, encoding='utf-8') as file:
             said = file.read().split('\n')
     finally:

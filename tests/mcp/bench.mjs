@@ -1,5 +1,6 @@
-// Times servers side by side, in turns, by the SDK's client over stdio: bench.mjs RINGWALL STUB ROUNDS
-// Prints JSON: for each server the median milliseconds of a Read, of its start to the first answer, and its memory.
+// Measures several MCP servers alternately, with the SDK's client over stdio: bench.mjs RINGWALL STUB ROUNDS
+// Prints JSON: for each server the median milliseconds of a Read call and of its start until it is initialized, and its
+// memory.
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
@@ -17,7 +18,8 @@ const servers = {
   'a stub': { command: stub, args: [], tool: 'Read', arguments: {} },
 };
 
-// Of the process and all below it: what is each one's own, and what they map from the same files once.
+// The memory of a process and its descendants: the sum of their anonymous and shared memory, plus the largest amount of
+// mapped files, because they mostly map the same files.
 function kilobytes(pid) {
   const processes = [];
   const add = (id) => {
@@ -35,9 +37,9 @@ const median = (values) => values.sort((a, b) => a - b)[values.length >> 1];
 async function connect(server) {
   const client = new Client({ name: 'bench', version: '1' });
   const transport = new StdioClientTransport({ command: server.command, args: server.args, stderr: 'ignore' });
-  const began = performance.now();
+  const startTime = performance.now();
   await client.connect(transport);
-  return { client, transport, start: performance.now() - began };
+  return { client, transport, start: performance.now() - startTime };
 }
 
 const results = {};
@@ -55,9 +57,9 @@ for (let i = 0; i < 9; i++) {
 for (const server of Object.values(servers)) Object.assign(server, await connect(server));
 for (let i = 0; i < Number(rounds); i++) {
   for (const server of Object.values(servers)) {
-    const began = performance.now();
+    const startTime = performance.now();
     await server.client.callTool({ name: server.tool, arguments: server.arguments });
-    if (i > rounds / 10) server.calls.push(performance.now() - began);
+    if (i > rounds / 10) server.calls.push(performance.now() - startTime);
   }
 }
 for (const [name, server] of Object.entries(servers)) {

@@ -1,6 +1,6 @@
 /*
- * fixture PORT: serves the conformance suite at http://127.0.0.1:PORT/mcp, until it is killed; see fixture.h. With the port 0,
- * any. Says where on standard output.
+ * fixture PORT: serves the conformance suite at http://127.0.0.1:PORT/mcp until it is killed; see fixture.h. PORT 0 is
+ * any free port. Prints its URL on standard output.
  */
 #include "fixture.h"
 
@@ -15,20 +15,20 @@
 #include "base/text.h"
 #include "mcp/serve_http.h"
 
-static void answer_nothing(struct exchange *x)
+static void answer_empty(struct pending_request *x)
 {
-        exchange_result(x, json_object());
+        request_answer_result(x, json_object());
 }
 
-static void complete(struct exchange *x)
+static void complete(struct pending_request *x)
 {
-        exchange_result(x, quoted("{'completion':{'values':[],'total':0,'hasMore':false}}"));
+        request_answer_result(x, parse_quoted("{'completion':{'values':[],'total':0,'hasMore':false}}"));
 }
 
 static const struct {
         const char *name;
         bool legacy, modern;
-        void (*answer)(struct exchange *x);
+        void (*answer)(struct pending_request *x);
 } methods[] = {
         { "tools/list", true, true, list_tools },
         { "tools/call", true, true, call_tool },
@@ -37,15 +37,15 @@ static const struct {
         { "resources/list", true, true, list_resources },
         { "resources/templates/list", true, true, list_templates },
         { "resources/read", true, true, read_resource },
-        { "resources/subscribe", true, false, answer_nothing },
-        { "resources/unsubscribe", true, false, answer_nothing },
-        { "logging/setLevel", true, false, answer_nothing },
+        { "resources/subscribe", true, false, answer_empty },
+        { "resources/unsubscribe", true, false, answer_empty },
+        { "logging/setLevel", true, false, answer_empty },
         { "completion/complete", true, true, complete },
-        { "subscriptions/listen", false, true, listen_for_changes },
+        { "subscriptions/listen", false, true, subscribe_to_changes },
 };
 
-/* What is not here is ringwall's own: initialize, ping, server/discover, and the refusal of what nobody knows. */
-static bool take(struct exchange *x)
+/* ringwall itself handles all other methods: initialize, ping, server/discover, and the error for unknown ones. */
+static bool on_request(struct pending_request *x)
 {
         const struct mcp_message *m = &x->message;
         for (size_t i = 0; i < ARRAY_SIZE(methods); i++) {
@@ -59,9 +59,10 @@ static bool take(struct exchange *x)
 
 static json_t *capabilities(bool modern)
 {
-        return quoted(modern ? "{'tools':{'listChanged':true},'prompts':{'listChanged':true},'resources':{},'completions':{},"
-                               "'logging':{}}"
-                             : "{'tools':{},'prompts':{},'resources':{'subscribe':true},'completions':{},'logging':{}}");
+        return parse_quoted(modern ? "{'tools':{'listChanged':true},'prompts':{'listChanged':true},'resources':{},'"
+                                     "completions':{},'logging':{}}"
+                                   : "{'tools':{},'prompts':{},'resources':{'subscribe':true},'completions':{},"
+                                     "'logging':{}}");
 }
 
 static int listen_on(const char *port, struct error *e)
@@ -71,13 +72,13 @@ static int listen_on(const char *port, struct error *e)
         unsigned long long number;
         const int on = 1;
         if (!text_to_number(port, strlen(port), &number) || number > UINT16_MAX)
-                return error_set(e, EINVAL, "fixture", "'%s' is no port", port);
+                return error_set(e, EINVAL, "'%s' is not a port number", port);
         to.sin_port = htons((uint16_t)number);
         CLEANUP_FD int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
         if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) < 0 ||
             bind(fd, (struct sockaddr *)&to, length) < 0 || listen(fd, SOMAXCONN) < 0 ||
             getsockname(fd, (struct sockaddr *)&to, &length) < 0)
-                return error_errno(e, errno, "fixture", "cannot listen on port %s", port);
+                return error_errno(e, errno, "cannot listen on port %s", port);
         (void)printf("http://127.0.0.1:%u" HTTP_PATH "\n", ntohs(to.sin_port));
         (void)fflush(stdout);
         return TAKE_FD(fd);
@@ -86,16 +87,16 @@ static int listen_on(const char *port, struct error *e)
 int main(int argc, char **argv)
 {
         static const struct mcp_offer offer = { .capabilities = capabilities };
-        static const struct mcp_extension extension = { take, hear_answer, end_play };
-        static struct server s = { .offer = &offer, .extension = &extension, .broker = -1 }; /* it has no boxes */
+        static const struct mcp_extension extension = { on_request, on_client_answer, free_pending };
+        static struct server s = { .offer = &offer, .extension = &extension, .broker = -1 }; /* no broker: no boxes */
         struct error e = { 0 };
         struct http_listener listener = { .fd = listen_on(argc == 2 ? argv[1] : "", &e) };
         const struct http_setup setup = { .listeners = &listener, .listener_count = 1 };
         s.base = event_base_new();
         int r = listener.fd;
         if (r >= 0)
-                r = prepare_seal() && s.base && session_open(&s) ? serve_http(&s, &setup, &e)
-                                                                 : error_set(&e, EIO, "fixture", "cannot start");
+                r = make_state_key() && s.base && session_open(&s) ? serve_http(&s, &setup, &e)
+                                                                 : error_set(&e, EIO, "cannot start");
         server_close(&s);
         if (r < 0)
                 (void)fprintf(stderr, "fixture: %s\n", e.text);

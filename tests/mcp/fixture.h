@@ -1,16 +1,16 @@
 /*
- * A server with what the MCP conformance suite asks for, on ringwall's own carrier, protocol and sessions: what is tested is
- * those. Its tools, prompts and resources are the suite's and exist nowhere else; it has no box, because nothing of it runs
- * anything, and no token, because the suite cannot show one. Never installed.
+ * A server with the fixtures that the MCP conformance suite expects, built on ringwall's own HTTP transport, protocol
+ * and sessions, which are what the suite tests here. Its tools, prompts and resources exist only for the suite. It has
+ * no box, because it runs no program, and no token, because the suite cannot send one. Never installed.
  */
 #ifndef RINGWALL_TESTS_MCP_FIXTURE_H
 #define RINGWALL_TESTS_MCP_FIXTURE_H
 
 #include "mcp/server.h"
 
-enum { RESOURCE_NOT_FOUND = -32002 }; /* what the legacy era says of one */
+enum { RESOURCE_NOT_FOUND = -32002 }; /* the error code of the legacy era */
 
-/* A picture of one pixel, and no sound at all. */
+/* A picture of one pixel, and an empty sound. */
 #define IMAGE "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg=="
 #define SOUND "UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAAB9AAACABAAZGF0YQIAAAA="
 
@@ -18,55 +18,58 @@ enum { RESOURCE_NOT_FOUND = -32002 }; /* what the legacy era says of one */
 
 struct fixture_tool {
         const char *name;
-        const char *result;             /* what it always answers; or: */
-        void (*call)(struct exchange *x);
-        const char *schema;             /* NULL: it takes nothing */
+        const char *result;               /* a constant result; NULL: */
+        void (*call)(struct pending_request *x); /* makes the result */
+        const char *schema;               /* NULL: it takes no arguments */
 };
 
-/* JSON that is written with ' in place of ". */
-json_t *quoted(const char *text);
+/* Parses JSON that has ' in place of ". Aborts if it is not valid. */
+json_t *parse_quoted(const char *text);
 
-/* An argument of the call that is a string; "" when there is none. */
-const char *argument(const struct exchange *x, const char *name);
+/* A string argument of the call; "" if there is none. */
+const char *argument(const struct pending_request *x, const char *name);
 
-void answer_text(struct exchange *x, const char *text);
+void answer_text(struct pending_request *x, const char *text);
 
-void list_tools(struct exchange *x);
-void call_tool(struct exchange *x);
-void list_prompts(struct exchange *x);
-void get_prompt(struct exchange *x);
-void list_resources(struct exchange *x);
-void list_templates(struct exchange *x);
-void read_resource(struct exchange *x);
+void list_tools(struct pending_request *x);
+void call_tool(struct pending_request *x);
+void list_prompts(struct pending_request *x);
+void get_prompt(struct pending_request *x);
+void list_resources(struct pending_request *x);
+void list_templates(struct pending_request *x);
+void read_resource(struct pending_request *x);
 
-/* --- fixture_plays.c: answers that take their time, ask the client something, or never come --- */
+/* --- fixture_plays.c: replies that come later, need an answer of the client, or never come --- */
 
-void play_logging(struct exchange *x);
-void play_progress(struct exchange *x);
-void play_reconnection(struct exchange *x);
+void reply_after_logging(struct pending_request *x);
+void reply_after_progress(struct pending_request *x);
+void reply_after_reconnection(struct pending_request *x);
 
-void ask_sampling(struct exchange *x);
-void ask_elicitation(struct exchange *x);
-void ask_defaults(struct exchange *x);
-void ask_choices(struct exchange *x);
-void hear_answer(struct session *s, const struct mcp_message *response);
+void ask_sampling(struct pending_request *x);
+void ask_elicitation(struct pending_request *x);
+void ask_defaults(struct pending_request *x);
+void ask_choices(struct pending_request *x);
+void on_client_answer(struct session *s, const struct mcp_message *response);
 
-void log_when_asked(struct exchange *x);
-void listen_for_changes(struct exchange *x);
-void change_tools(struct exchange *x);
-void change_prompts(struct exchange *x);
+void log_if_requested(struct pending_request *x);
+void subscribe_to_changes(struct pending_request *x);
+void announce_changed_tools(struct pending_request *x);
+void announce_changed_prompts(struct pending_request *x);
 
-void end_play(struct exchange *x);
+void free_pending(struct pending_request *x);
 
-/* --- fixture_input.c: results that ask for input, and what comes back with the next request --- */
+/* --- fixture_input.c: results that ask the client for input, which comes with its next request --- */
 
-/* What completes the request, which the caller owns; or NULL, and it is answered: with what is still wanted, or an error. */
-json_t *need_input(struct exchange *x);
+/*
+ * Returns the client's input, which the caller owns, if it is complete. Otherwise replies to the request, with a result
+ * that asks for the missing input or with an error, and returns NULL.
+ */
+json_t *require_input(struct pending_request *x);
 
-/* The tools whose whole answer is what they were told. */
-void answer_input(struct exchange *x);
+/* For tools whose result is just the client's input. */
+void answer_input(struct pending_request *x);
 
-/* Makes the key that states are sealed with. */
-bool prepare_seal(void);
+/* Makes the key of the MAC that protects request states. */
+bool make_state_key(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* What the suite expects to be there: tools, prompts and resources, in tables; see fixture.h. */
+/* The tables of tools, prompts and resources that the suite expects; see fixture.h. */
 #include "fixture.h"
 
 #include <stdio.h>
@@ -6,14 +6,14 @@
 
 #include "base/json.h"
 
-json_t *quoted(const char *text)
+json_t *parse_quoted(const char *text)
 {
         CLEANUP_TEXT struct text copy = { 0 };
         json_t *value = NULL;
         text_add(&copy, text);
         for (char *p = copy.data; p && (p = strchr(p, '\''));)
                 *p = '"';
-        (void)json_parse_bounded(copy.data, copy.length, MCP_MOST_BYTES, JSON_DEPTH_MAX, &value, NULL, NULL, NULL);
+        (void)json_parse_bounded(copy.data, copy.length, MCP_BYTES_MAX, JSON_DEPTH_MAX, &value, NULL, NULL, NULL);
         if (!value) {
                 (void)fprintf(stderr, "fixture: not JSON: %s\n", text);
                 abort();
@@ -21,74 +21,75 @@ json_t *quoted(const char *text)
         return value;
 }
 
-const char *argument(const struct exchange *x, const char *name)
+const char *argument(const struct pending_request *x, const char *name)
 {
         const char *value = json_string_value(json_object_get(json_object_get(x->message.params, "arguments"), name));
         return value ? value : "";
 }
 
-void answer_text(struct exchange *x, const char *text)
+void answer_text(struct pending_request *x, const char *text)
 {
-        exchange_result(x, json_pack("{s:[{s:s, s:s}]}", "content", "type", "text", "text", text));
+        request_answer_result(x, json_pack("{s:[{s:s, s:s}]}", "content", "type", "text", "text", text));
 }
 
-/* Modern clients are told how long they may keep a result. */
-static void answer_cacheable(struct exchange *x, json_t *result)
+/* Answers with a result that a modern client may cache: it is told for how long. */
+static void answer_cacheable(struct pending_request *x, json_t *result)
 {
         if (x->message.modern) {
                 json_object_set_new(result, "ttlMs", json_integer(0));
                 json_object_set_new(result, "cacheScope", json_string("private"));
         }
-        exchange_result(x, result);
+        request_answer_result(x, result);
 }
 
 /* --- tools --- */
 
-static const char schema_2020[] =
-        "{'$schema':'https://json-schema.org/draft/2020-12/schema','type':'object',"
-        "'$defs':{'address':{'$anchor':'addressDef','type':'object',"
-        "'properties':{'street':{'type':'string'},'city':{'type':'string'}}}},"
-        "'properties':{'name':{'type':'string'},'address':{'$ref':'#/$defs/address'},"
-        "'contactMethod':{'type':'string','enum':['phone','email']},'phone':{'type':'string'},'email':{'type':'string'}},"
-        "'allOf':[{'anyOf':[{'required':['phone']},{'required':['email']}]}],"
-        "'if':{'properties':{'contactMethod':{'const':'phone'}},'required':['contactMethod']},"
-        "'then':{'required':['phone']},'else':{'required':['email']},'additionalProperties':false}";
+static const char schema_2020[] = "{'$schema':'https://json-schema.org/draft/2020-12/schema','type':'object',"
+                                  "'$defs':{'address':{'$anchor':'addressDef','type':'object',"
+                                  "'properties':{'street':{'type':'string'},'city':{'type':'string'}}}},"
+                                  "'properties':{'name':{'type':'string'},'address':{'$ref':'#/$defs/address'},"
+                                  "'contactMethod':{'type':'string','enum':['phone','email']},'phone':{'type':'string'}"
+                                  ",'email':{'type':'string'}},"
+                                  "'allOf':[{'anyOf':[{'required':['phone']},{'required':['email']}]}],"
+                                  "'if':{'properties':{'contactMethod':{'const':'phone'}},'required':['contactMethod']}"
+                                  ","
+                                  "'then':{'required':['phone']},'else':{'required':['email']},'additionalProperties':"
+                                  "false}";
 
 #define DESCRIPTION "For the suite"
 #define TEXT(words) "{'content':[{'type':'text','text':'" words "'}]}"
 #define ONE_STRING(name) "{'type':'object','properties':{'" name "':{'type':'string'}},'required':['" name "']}"
 #define INPUT "test_input_required_result_"
 
-/* The first one must be callable without arguments: the suite takes whatever comes first. */
+/* The first tool must be callable without arguments, because some scenarios call the first tool. */
 static const struct fixture_tool fixtures[] = {
         { "test_simple_text", .result = TEXT("This is a simple text response for testing.") },
         { "test_image_content", .result = "{'content':[{'type':'image','data':'" IMAGE "','mimeType':'image/png'}]}" },
         { "test_audio_content", .result = "{'content':[{'type':'audio','data':'" SOUND "','mimeType':'audio/wav'}]}" },
-        { "test_embedded_resource",
-          .result = "{'content':[{'type':'resource','resource':{'uri':'test://embedded-resource','mimeType':'text/plain',"
-                    "'text':'This is an embedded resource content.'}}]}" },
-        { "test_multiple_content_types",
-          .result = "{'content':[{'type':'text','text':'Multiple content types test:'},"
-                    "{'type':'image','data':'" IMAGE "','mimeType':'image/png'},"
-                    "{'type':'resource','resource':{'uri':'test://mixed-content-resource','mimeType':'application/json',"
-                    "'text':'{\\'test\\':\\'data\\',\\'value\\':123}'}}]}" },
-        { "test_error_handling",
-          .result = "{'isError':true,'content':[{'type':'text',"
-                    "'text':'This tool intentionally returns an error for testing'}]}" },
+        { "test_embedded_resource", .result = "{'content':[{'type':'resource','resource':{'uri':'test://"
+                                              "embedded-resource','mimeType':'text/plain',"
+                                              "'text':'This is an embedded resource content.'}}]}" },
+        { "test_multiple_content_types", .result = "{'content':[{'type':'text','text':'Multiple content types test:'},"
+                                                   "{'type':'image','data':'" IMAGE "','mimeType':'image/png'},"
+                                                   "{'type':'resource','resource':{'uri':'test://"
+                                                   "mixed-content-resource','mimeType':'application/json',"
+                                                   "'text':'{\\'test\\':\\'data\\',\\'value\\':123}'}}]}" },
+        { "test_error_handling", .result = "{'isError':true,'content':[{'type':'text',"
+                                           "'text':'This tool intentionally returns an error for testing'}]}" },
         { "json_schema_2020_12_tool", .result = TEXT("ok"), .schema = schema_2020 },
         { "test_custom_header", .result = TEXT("ok"),
           .schema = "{'type':'object','properties':{'region':{'type':'string','x-mcp-header':'Region'}},"
                     "'required':['region']}" },
-        { "test_tool_with_logging", .call = play_logging },
-        { "test_tool_with_progress", .call = play_progress },
-        { "test_reconnection", .call = play_reconnection },
+        { "test_tool_with_logging", .call = reply_after_logging },
+        { "test_tool_with_progress", .call = reply_after_progress },
+        { "test_reconnection", .call = reply_after_reconnection },
         { "test_sampling", .call = ask_sampling, .schema = ONE_STRING("prompt") },
         { "test_elicitation", .call = ask_elicitation, .schema = ONE_STRING("message") },
         { "test_elicitation_sep1034_defaults", .call = ask_defaults },
         { "test_elicitation_sep1330_enums", .call = ask_choices },
-        { "test_logging_tool", .call = log_when_asked },
-        { "test_trigger_tool_change", .call = change_tools },
-        { "test_trigger_prompt_change", .call = change_prompts },
+        { "test_logging_tool", .call = log_if_requested },
+        { "test_trigger_tool_change", .call = announce_changed_tools },
+        { "test_trigger_prompt_change", .call = announce_changed_prompts },
         { "test_missing_capability", .call = answer_input },
         { "test_streaming_elicitation", .call = answer_input },
         { INPUT "elicitation", .call = answer_input },
@@ -103,20 +104,20 @@ static const struct fixture_tool fixtures[] = {
 
 static json_t *schema_of(const struct fixture_tool *t)
 {
-        return quoted(t->schema ? t->schema : "{'type':'object','properties':{}}");
+        return parse_quoted(t->schema ? t->schema : "{'type':'object','properties':{}}");
 }
 
-void list_tools(struct exchange *x)
+void list_tools(struct pending_request *x)
 {
         json_t *list = json_array();
         for (size_t i = 0; i < ARRAY_SIZE(fixtures); i++)
-                json_array_append_new(list, json_pack("{s:s, s:s, s:o}", "name", fixtures[i].name, "description", DESCRIPTION,
-                                                      "inputSchema", schema_of(&fixtures[i])));
+                json_array_append_new(list, json_pack("{s:s, s:s, s:o}", "name", fixtures[i].name, "description",
+                                                      DESCRIPTION, "inputSchema", schema_of(&fixtures[i])));
         answer_cacheable(x, json_pack("{s:o}", "tools", list));
 }
 
-/* Do the headers Mcp-Param-* say what the arguments say? */
-static bool headers_agree(const struct exchange *x, const struct fixture_tool *t)
+/* Do the headers Mcp-Param-* have the values of the arguments? */
+static bool headers_match_arguments(const struct pending_request *x, const struct fixture_tool *t)
 {
         CLEANUP_JSON json_t *schema = schema_of(t);
         const char *name;
@@ -133,22 +134,23 @@ static bool headers_agree(const struct exchange *x, const struct fixture_tool *t
         return true;
 }
 
-void call_tool(struct exchange *x)
+void call_tool(struct pending_request *x)
 {
         const char *name = json_string_value(json_object_get(x->message.params, "name"));
         for (size_t i = 0; i < ARRAY_SIZE(fixtures); i++) {
                 const struct fixture_tool *t = &fixtures[i];
                 if (!name || strcmp(t->name, name) != 0)
                         continue;
-                if (x->message.modern && !headers_agree(x, t))
-                        exchange_error(x, MCP_HEADER_MISMATCH, "a header Mcp-Param-* must be what the argument is", NULL, 400);
+                if (x->message.modern && !headers_match_arguments(x, t))
+                        request_answer_error(x, MCP_HEADER_MISMATCH,
+                                             "a header Mcp-Param-* must be what the argument is", NULL, 400);
                 else if (t->call)
                         t->call(x);
                 else
-                        exchange_result(x, quoted(t->result));
+                        request_answer_result(x, parse_quoted(t->result));
                 return;
         }
-        exchange_error(x, MCP_INVALID_PARAMS, "there is no such tool", NULL, 200);
+        request_answer_error(x, MCP_INVALID_PARAMS, "there is no such tool", NULL, 200);
 }
 
 /* --- prompts --- */
@@ -158,46 +160,46 @@ static json_t *text_block(const char *text)
         return json_pack("{s:s, s:s}", "type", "text", "text", text);
 }
 
-static json_t *prompt_simple(struct exchange *x)
+static json_t *prompt_simple(struct pending_request *x)
 {
         (void)x;
         return json_pack("[o]", text_block("This is a simple prompt for testing."));
 }
 
-static json_t *prompt_with_arguments(struct exchange *x)
+static json_t *prompt_with_arguments(struct pending_request *x)
 {
         CLEANUP_TEXT struct text text = { 0 };
         text_format(&text, "Prompt with arguments: arg1='%s', arg2='%s'", argument(x, "arg1"), argument(x, "arg2"));
         return json_pack("[o]", text_block(text.data));
 }
 
-static json_t *prompt_with_resource(struct exchange *x)
+static json_t *prompt_with_resource(struct pending_request *x)
 {
-        json_t *resource = json_pack("{s:s, s:s, s:s}", "uri", argument(x, "resourceUri"), "mimeType", "text/plain", "text",
-                                     "Embedded resource content for testing.");
+        json_t *resource = json_pack("{s:s, s:s, s:s}", "uri", argument(x, "resourceUri"), "mimeType", "text/plain",
+                                     "text", "Embedded resource content for testing.");
         return json_pack("[{s:s, s:o}, o]", "type", "resource", "resource", resource,
                          text_block("Please process the embedded resource above."));
 }
 
-static json_t *prompt_with_image(struct exchange *x)
+static json_t *prompt_with_image(struct pending_request *x)
 {
         (void)x;
         return json_pack("[{s:s, s:s, s:s}, o]", "type", "image", "data", IMAGE, "mimeType", "image/png",
                          text_block("Please analyze the image above."));
 }
 
-static json_t *prompt_with_input(struct exchange *x)
+static json_t *prompt_with_input(struct pending_request *x)
 {
-        CLEANUP_JSON json_t *told = need_input(x);
+        CLEANUP_JSON json_t *input = require_input(x);
         CLEANUP_TEXT struct text text = { 0 };
-        if (!told || json_write(told, &text, false) < 0)
+        if (!input || json_write(input, &text, false) < 0)
                 return NULL;
         return json_pack("[o]", text_block(text.data));
 }
 
 static const struct {
         const char *name;
-        json_t *(*content)(struct exchange *x); /* one block for each message; NULL: it has been answered */
+        json_t *(*content)(struct pending_request *x); /* returns a block for each message, or NULL if it has replied */
         const char *arguments;
 } prompts[] = {
         { "test_simple_prompt", prompt_simple, "[]" },
@@ -208,26 +210,26 @@ static const struct {
         { INPUT "prompt", prompt_with_input, "[]" },
 };
 
-void list_prompts(struct exchange *x)
+void list_prompts(struct pending_request *x)
 {
         json_t *list = json_array();
         for (size_t i = 0; i < ARRAY_SIZE(prompts); i++)
-                json_array_append_new(list, json_pack("{s:s, s:s, s:o}", "name", prompts[i].name, "description", DESCRIPTION,
-                                                      "arguments", quoted(prompts[i].arguments)));
+                json_array_append_new(list, json_pack("{s:s, s:s, s:o}", "name", prompts[i].name, "description",
+                                                      DESCRIPTION, "arguments", parse_quoted(prompts[i].arguments)));
         answer_cacheable(x, json_pack("{s:o}", "prompts", list));
 }
 
-static void answer_prompt(struct exchange *x, json_t *content)
+static void answer_prompt(struct pending_request *x, json_t *content)
 {
         json_t *messages = json_array(), *block;
         size_t i;
         json_array_foreach (content, i, block)
                 json_array_append_new(messages, json_pack("{s:s, s:O}", "role", "user", "content", block));
         json_decref(content);
-        exchange_result(x, json_pack("{s:o}", "messages", messages));
+        request_answer_result(x, json_pack("{s:o}", "messages", messages));
 }
 
-void get_prompt(struct exchange *x)
+void get_prompt(struct pending_request *x)
 {
         const char *name = json_string_value(json_object_get(x->message.params, "name"));
         for (size_t i = 0; i < ARRAY_SIZE(prompts); i++) {
@@ -238,7 +240,7 @@ void get_prompt(struct exchange *x)
                         answer_prompt(x, content);
                 return;
         }
-        exchange_error(x, MCP_INVALID_PARAMS, "there is no such prompt", NULL, 200);
+        request_answer_error(x, MCP_INVALID_PARAMS, "there is no such prompt", NULL, 200);
 }
 
 /* --- resources --- */
@@ -246,12 +248,13 @@ void get_prompt(struct exchange *x)
 static const struct {
         const char *uri, *name, *type, *key, *content;
 } resources[] = {
-        { "test://static-text", "static-text", "text/plain", "text", "This is the content of the static text resource." },
+        { "test://static-text", "static-text", "text/plain", "text",
+          "This is the content of the static text resource." },
         { "test://static-binary", "static-binary", "image/png", "blob", IMAGE },
         { "test://watched-resource", "watched-resource", "text/plain", "text", "This is watched." },
 };
 
-void list_resources(struct exchange *x)
+void list_resources(struct pending_request *x)
 {
         json_t *list = json_array();
         for (size_t i = 0; i < ARRAY_SIZE(resources); i++)
@@ -261,19 +264,21 @@ void list_resources(struct exchange *x)
         answer_cacheable(x, json_pack("{s:o}", "resources", list));
 }
 
-void list_templates(struct exchange *x)
+void list_templates(struct pending_request *x)
 {
-        answer_cacheable(x, quoted("{'resourceTemplates':[{'uriTemplate':'test://template/{id}/data','name':'template',"
-                                   "'description':'" DESCRIPTION "','mimeType':'application/json'}]}"));
+        answer_cacheable(x, parse_quoted("{'resourceTemplates':[{'uriTemplate':'test://template/{id}/data','name':"
+                                         "'template','description':'" DESCRIPTION "','mimeType':'application/json'}"
+                                         "]}"));
 }
 
-static void answer_content(struct exchange *x, const char *uri, const char *type, const char *key, const char *content)
+static void answer_content(struct pending_request *x, const char *uri, const char *type, const char *key,
+                           const char *content)
 {
         answer_cacheable(x, json_pack("{s:[{s:s, s:s, s:s}]}", "contents", "uri", uri, "mimeType", type, key, content));
 }
 
-/* The template's: test://template/ID/data. */
-static bool read_template(struct exchange *x, const char *uri)
+/* Answers with the content of test://template/ID/data. False if the URI is not of this form. */
+static bool read_template(struct pending_request *x, const char *uri)
 {
         static const char begin[] = "test://template/", end[] = "/data";
         const char *id = uri + sizeof begin - 1;
@@ -289,7 +294,7 @@ static bool read_template(struct exchange *x, const char *uri)
         return true;
 }
 
-void read_resource(struct exchange *x)
+void read_resource(struct pending_request *x)
 {
         const char *uri = json_string_value(json_object_get(x->message.params, "uri"));
         for (size_t i = 0; uri && i < ARRAY_SIZE(resources); i++) {
@@ -299,6 +304,6 @@ void read_resource(struct exchange *x)
                 }
         }
         if (!uri || !read_template(x, uri))
-                exchange_error(x, x->message.modern ? MCP_INVALID_PARAMS : RESOURCE_NOT_FOUND, "Resource not found",
-                               json_pack("{s:s}", "uri", uri ? uri : ""), 200);
+                request_answer_error(x, x->message.modern ? MCP_INVALID_PARAMS : RESOURCE_NOT_FOUND,
+                                     "Resource not found", json_pack("{s:s}", "uri", uri ? uri : ""), 200);
 }

@@ -1,9 +1,9 @@
 /*
- * Answers that do not come at once; see fixture.h.
+ * Replies that do not come at once; see fixture.h.
  *
- * A play says one thing after the other, and then its result. A question goes to the client on the call's own stream, and the
- * client's answer, which comes with a request of its own, becomes the result. Who listens for changes gets no result at all.
- * What an exchange needs for this is its x->data, until end_play().
+ * Some requests get several messages at intervals, and then their result. Others send a question to the client on the
+ * stream of the call; the client's answer comes with another request and becomes the result. A subscription to changes
+ * never gets a result. The state of such a request is x->data, until free_pending().
  */
 #include "fixture.h"
 
@@ -14,102 +14,106 @@
 
 enum { INTERVAL_MS = 50 };
 
-struct play {
+/* The state of a request that has no result yet. */
+struct pending {
         struct event *timer;
-        void (*say)(struct exchange *x, size_t step);
+        void (*send_step)(struct pending_request *x, size_t step);
         size_t steps, step;
         const char *result;
 
-        json_int_t question;  /* that the client has not answered; 0: none */
-        const char *prefix;   /* of the result that its answer becomes */
+        json_int_t question;  /* the id of a question that the client has not answered; 0: none */
+        const char *prefix;   /* of the result that is made of its answer */
 
-        const json_t *wanted; /* changes to be told of, in the request; NULL: none */
+        const json_t *wanted; /* the changes to notify of, in the request; NULL: none */
 };
 
-static struct play *begin(struct exchange *x)
+static struct pending *add_pending(struct pending_request *x)
 {
-        return x->data = calloc(1, sizeof(struct play));
+        return x->data = calloc(1, sizeof(struct pending));
 }
 
-void end_play(struct exchange *x)
+void free_pending(struct pending_request *x)
 {
-        struct play *p = x->data;
+        struct pending *p = x->data;
         if (p && p->timer)
                 event_free(p->timer);
         free(p);
         x->data = NULL;
 }
 
-/* --- one thing after the other --- */
+/* --- messages before the result --- */
 
 static void on_step(evutil_socket_t fd, short what, void *data)
 {
-        struct exchange *x = data;
-        struct play *p = x->data;
+        struct pending_request *x = data;
+        struct pending *p = x->data;
         (void)fd;
         (void)what;
         if (p->step < p->steps)
-                p->say(x, p->step++);
+                p->send_step(x, p->step++);
         else
                 answer_text(x, p->result);
 }
 
-static void play(struct exchange *x, void (*say)(struct exchange *x, size_t step), size_t steps, const char *result)
+/* Calls send_step() once per interval, and then replies with the result. */
+static void reply_after_steps(struct pending_request *x, void (*send_step)(struct pending_request *x, size_t step),
+                              size_t steps, const char *result)
 {
         const struct timeval interval = { .tv_usec = INTERVAL_MS * 1000 };
-        struct play *p = begin(x);
-        *p = (struct play){ .say = say, .steps = steps, .result = result };
+        struct pending *p = add_pending(x);
+        *p = (struct pending){ .send_step = send_step, .steps = steps, .result = result };
         p->timer = event_new(x->session->server->base, -1, EV_PERSIST, on_step, x);
         (void)event_add(p->timer, &interval);
 }
 
 static const char *const messages[] = { "Tool execution started", "Tool processing data", "Tool execution completed" };
 
-static void log_message(struct exchange *x, const char *message)
+static void log_message(struct pending_request *x, const char *message)
 {
         json_t *params = json_pack("{s:s, s:s}", "level", "info", "data", message);
-        exchange_send(x, mcp_notification("notifications/message", params));
+        request_send(x, mcp_notification("notifications/message", params));
 }
 
-static void say_message(struct exchange *x, size_t step)
+static void send_log_message(struct pending_request *x, size_t step)
 {
         log_message(x, messages[step]);
 }
 
-void play_logging(struct exchange *x)
+void reply_after_logging(struct pending_request *x)
 {
-        play(x, say_message, ARRAY_SIZE(messages), "done");
+        reply_after_steps(x, send_log_message, ARRAY_SIZE(messages), "done");
 }
 
-static void say_progress(struct exchange *x, size_t step)
+static void send_progress(struct pending_request *x, size_t step)
 {
-        enum { EACH = 50, TOTAL = 100 };
+        enum { PER_STEP = 50, TOTAL = 100 };
         json_t *token = json_object_get(json_object_get(x->message.params, "_meta"), "progressToken");
         if (!token)
                 return;
-        json_t *params = json_pack("{s:O, s:i, s:i}", "progressToken", token, "progress", EACH * (int)step, "total", TOTAL);
-        exchange_send(x, mcp_notification("notifications/progress", params));
+        json_t *params =
+                json_pack("{s:O, s:i, s:i}", "progressToken", token, "progress", PER_STEP * (int)step, "total", TOTAL);
+        request_send(x, mcp_notification("notifications/progress", params));
 }
 
-void play_progress(struct exchange *x)
+void reply_after_progress(struct pending_request *x)
 {
-        play(x, say_progress, 3, "done");
+        reply_after_steps(x, send_progress, 3, "done");
 }
 
-/* The client is sent away, and finds the result when it comes back. */
-static void say_goodbye(struct exchange *x, size_t step)
+/* Closes the connection. The client must reconnect to get the result. */
+static void disconnect_client(struct pending_request *x, size_t step)
 {
         if (step == 0)
                 x->route->detach(x);
 }
 
-void play_reconnection(struct exchange *x)
+void reply_after_reconnection(struct pending_request *x)
 {
-        play(x, say_goodbye, 3, "Reconnection test completed");
+        reply_after_steps(x, disconnect_client, 3, "Reconnection test completed");
 }
 
-/* Modern clients hear what a tool has to log only if they say so with the call. */
-void log_when_asked(struct exchange *x)
+/* A modern client gets log messages of a tool only if it requests them with the call. */
+void log_if_requested(struct pending_request *x)
 {
         if (json_object_get(json_object_get(x->message.params, "_meta"), MCP_META "logLevel"))
                 log_message(x, "diagnostic");
@@ -118,45 +122,49 @@ void log_when_asked(struct exchange *x)
 
 /* --- questions to a legacy client --- */
 
-static void ask(struct exchange *x, const char *method, json_t *params, const char *prefix)
+static void ask(struct pending_request *x, const char *method, json_t *params, const char *prefix)
 {
-        static json_int_t last;
-        struct play *p = begin(x);
-        *p = (struct play){ .question = ++last, .prefix = prefix };
-        exchange_send(x, json_pack("{s:s, s:I, s:s, s:o}", "jsonrpc", "2.0", "id", p->question, "method", method, "params",
-                                   params));
+        static json_int_t last_question;
+        struct pending *p = add_pending(x);
+        *p = (struct pending){ .question = ++last_question, .prefix = prefix };
+        request_send(x, json_pack("{s:s, s:I, s:s, s:o}", "jsonrpc", "2.0", "id", p->question, "method", method,
+                                   "params", params));
 }
 
-static void elicit(struct exchange *x, const char *message, const char *schema, const char *prefix)
+static void elicit(struct pending_request *x, const char *message, const char *schema, const char *prefix)
 {
-        ask(x, "elicitation/create", json_pack("{s:s, s:o}", "message", message, "requestedSchema", quoted(schema)), prefix);
+        ask(x, "elicitation/create",
+            json_pack("{s:s, s:o}", "message", message, "requestedSchema", parse_quoted(schema)), prefix);
 }
 
-void ask_sampling(struct exchange *x)
+void ask_sampling(struct pending_request *x)
 {
         ask(x, "sampling/createMessage",
             json_pack("{s:[{s:s, s:{s:s, s:s}}], s:i}", "messages", "role", "user", "content", "type", "text", "text",
                       argument(x, "prompt"), "maxTokens", 100), "LLM response: ");
 }
 
-void ask_elicitation(struct exchange *x)
+void ask_elicitation(struct pending_request *x)
 {
         elicit(x, argument(x, "message"), "{'type':'object','required':['username','email'],"
                "'properties':{'username':{'type':'string'},'email':{'type':'string'}}}", "User response: ");
 }
 
-void ask_defaults(struct exchange *x)
+void ask_defaults(struct pending_request *x)
 {
-        elicit(x, "Please look at these", "{'type':'object','properties':{'name':{'type':'string','default':'John Doe'},"
+        elicit(x, "Please look at these",
+               "{'type':'object','properties':{'name':{'type':'string','default':'John Doe'},"
                "'age':{'type':'integer','default':30},'score':{'type':'number','default':95.5},"
                "'status':{'type':'string','enum':['active','inactive','pending'],'default':'active'},"
-               "'verified':{'type':'boolean','default':true}}}", "Elicitation completed: ");
+               "'verified':{'type':'boolean','default':true}}}",
+               "Elicitation completed: ");
 }
 
 #define NAMES "['option1','option2','option3']"
-#define TITLED "[{'const':'value1','title':'First'},{'const':'value2','title':'Second'},{'const':'value3','title':'Third'}]"
+#define TITLED                                                                                                         \
+        "[{'const':'value1','title':'First'},{'const':'value2','title':'Second'},{'const':'value3','title':'Third'}]"
 
-void ask_choices(struct exchange *x)
+void ask_choices(struct pending_request *x)
 {
         elicit(x, "Please choose", "{'type':'object','properties':{'untitledSingle':{'type':'string','enum':" NAMES "},"
                "'titledSingle':{'type':'string','oneOf':" TITLED "},"
@@ -166,72 +174,72 @@ void ask_choices(struct exchange *x)
                "'titledMulti':{'type':'array','items':{'anyOf':" TITLED "}}}}", "Elicitation completed: ");
 }
 
-static void answer_question(struct exchange *x, const char *prefix, const json_t *result)
+static void answer_question(struct pending_request *x, const char *prefix, const json_t *result)
 {
         const char *action = json_string_value(json_object_get(result, "action"));
         const json_t *content = json_object_get(result, "content");
-        const char *words = json_string_value(json_object_get(content, "text"));
+        const char *text = json_string_value(json_object_get(content, "text"));
         CLEANUP_TEXT struct text out = { 0 };
         text_add(&out, prefix);
         if (action)
                 text_format(&out, "action=%s, content=", action);
-        if (words)
-                text_add(&out, words);
+        if (text)
+                text_add(&out, text);
         else if (content)
                 (void)json_write(content, &out, false);
         answer_text(x, out.data);
 }
 
-void hear_answer(struct session *s, const struct mcp_message *response)
+void on_client_answer(struct session *s, const struct mcp_message *response)
 {
-        struct exchange *x;
-        LIST_FOREACH (x, &s->exchanges, others) {
-                const struct play *p = x->data;
+        struct pending_request *x;
+        LIST_FOREACH (x, &s->pending, others) {
+                const struct pending *p = x->data;
                 if (p && p->question && p->question == json_integer_value(response->id)) {
-                        answer_question(x, p->prefix, json_object_get(response->whole, "result"));
+                        answer_question(x, p->prefix, json_object_get(response->json, "result"));
                         return;
                 }
         }
 }
 
-/* --- listening --- */
+/* --- subscriptions --- */
 
-static void notify(struct exchange *x, const char *method, json_t *params)
+static void notify(struct pending_request *x, const char *method, json_t *params)
 {
         json_object_set_new(params, "_meta", json_pack("{s:O}", MCP_META "subscriptionId", x->message.id));
-        exchange_send(x, mcp_notification(method, params));
+        request_send(x, mcp_notification(method, params));
 }
 
-void listen_for_changes(struct exchange *x)
+void subscribe_to_changes(struct pending_request *x)
 {
         static const char *const known[] = { "toolsListChanged", "promptsListChanged" };
-        struct play *p = begin(x);
-        json_t *agreed = json_object();
+        struct pending *p = add_pending(x);
+        json_t *accepted = json_object();
         p->wanted = json_object_get(x->message.params, "notifications");
         for (size_t i = 0; i < ARRAY_SIZE(known); i++)
                 if (json_is_true(json_object_get(p->wanted, known[i])))
-                        json_object_set_new(agreed, known[i], json_true());
-        notify(x, "notifications/subscriptions/acknowledged", json_pack("{s:o}", "notifications", agreed));
+                        json_object_set_new(accepted, known[i], json_true());
+        notify(x, "notifications/subscriptions/acknowledged", json_pack("{s:o}", "notifications", accepted));
 }
 
-/* Whoever listens has the session of all modern clients, as the tool's caller has. */
-static void change(struct exchange *x, const char *key, const char *method)
+/* Notifies the subscribers. They are in the caller's session, because all modern clients share one. */
+static void announce_change(struct pending_request *x, const char *key, const char *method)
 {
-        struct exchange *other;
-        LIST_FOREACH (other, &x->session->exchanges, others) {
-                const struct play *p = other->data;
+        struct pending_request *other;
+        LIST_FOREACH (other, &x->session->pending, others) {
+                const struct pending *p = other->data;
                 if (p && json_is_true(json_object_get(p->wanted, key)))
                         notify(other, method, json_object());
         }
         answer_text(x, "ok");
 }
 
-void change_tools(struct exchange *x)
+void announce_changed_tools(struct pending_request *x)
 {
-        change(x, "toolsListChanged", "notifications/tools/list_changed");
+        announce_change(x, "toolsListChanged", "notifications/tools/list_changed");
 }
 
-void change_prompts(struct exchange *x)
+void announce_changed_prompts(struct pending_request *x)
 {
-        change(x, "promptsListChanged", "notifications/prompts/list_changed");
+        announce_change(x, "promptsListChanged", "notifications/prompts/list_changed");
 }

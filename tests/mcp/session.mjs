@@ -1,7 +1,7 @@
-// One session with a server, by one of the SDK's clients:
+// Has one session with a server, with a client of one of the SDKs:
 //   session.mjs v1|legacy|auto|modern COMMAND [ARG...]     over standard input and output
 //   session.mjs v1|legacy|auto|modern http://ADDRESS/mcp   over HTTP, with the token in $TOKEN
-// Prints what came back as JSON.
+// Prints the results as JSON.
 import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport as OldStdio } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport as OldHttp } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
@@ -18,9 +18,9 @@ const Stdio = old ? OldStdio : StdioClientTransport;
 const transport = http
   ? new Http(new URL(command), { requestInit: { headers: { Authorization: `Bearer ${process.env.TOKEN}` } } })
   : new Stdio({ command, args });
-const ask = (name, args, options) =>
+const callTool = (name, args, options) =>
   old ? client.callTool({ name, arguments: args }, undefined, options) : client.callTool({ name, arguments: args }, options);
-const call = (name, args) => ask(name, args);
+const call = (name, args) => callTool(name, args);
 const result = {};
 
 await client.connect(transport);
@@ -35,20 +35,20 @@ result.outside = await call('Read', { file_path: '/etc/passwd' });
 result.wrong = await call('Read', { path: 'dir/f' });
 result.unknown = await call('Nothing', {}).then(() => 'answered', (error) => error.code);
 result.many = (await Promise.all(Array.from({ length: 50 }, () => call('Read', { file_path: 'dir/f' })))).length;
-result.slow = await call('Bash', { command: 'sleep 1.5; echo late' }); // over HTTP its answer is a stream by then
+result.slow = await call('Bash', { command: 'sleep 1.5; echo late' }); // over HTTP the response is a stream by then
 
-// A call that the client gives up: what it started ends.
+// The client cancels a call: the server kills the command.
 const sleep = `sleep 4321.${process.pid}`;
-const runs = async () => (await call('Bash', { command: `pgrep -fx '${sleep}'` })).structuredContent.exit_code === 0;
-const changed = new AbortController();
-const given = ask('Bash', { command: `${sleep}; echo > ended` }, { signal: changed.signal });
-while (!(await runs()));
-changed.abort('changed its mind');
-result.given = await given.then(() => 'answered', () => 'given up');
-while (await runs());
-result.ended = (await call('Read', { file_path: 'ended' })).isError ? 'not to its end' : 'to its end';
+const isRunning = async () => (await call('Bash', { command: `pgrep -fx '${sleep}'` })).structuredContent.exit_code === 0;
+const canceller = new AbortController();
+const pending = callTool('Bash', { command: `${sleep}; echo > ended` }, { signal: canceller.signal });
+while (!(await isRunning()));
+canceller.abort('changed its mind');
+result.call = await pending.then(() => 'answered', () => 'cancelled');
+while (await isRunning());
+result.command = (await call('Read', { file_path: 'ended' })).isError ? 'killed' : 'completed';
 
-// The end of a session, which modern clients do not have.
+// Ends the session; modern clients have none.
 if (http && transport.sessionId) {
   result.session = transport.sessionId;
   await transport.terminateSession();

@@ -1,5 +1,5 @@
-"""The conformance suite of the protocol's authors, in both eras: against fixture.c, which has what the suite asks for on our
-own server; and, where no fixtures are needed, against ringwall as people run it."""
+"""The conformance suite of the protocol's authors, in both eras: against fixture.c, which has the suite's fixtures on
+our own server; and, where no fixtures are needed, against `ringwall mcp` itself."""
 import contextlib
 import json
 import re
@@ -20,34 +20,36 @@ INPUT_REQUIRED = '''basic-elicitation basic-sampling basic-list-roots request-st
     validate-input'''.split()
 MODERN = ['server-stateless', 'sep-2164-resource-not-found', 'caching',
           *(f'input-required-result-{name}' for name in INPUT_REQUIRED)]
-# Those that do not count yet; of the extension `tasks`, which we do not have, nothing is asked.
+# Scenarios that the suite does not score yet. Those of the extension `tasks`, which ringwall lacks, are ignored.
 UNSCORED = {'2025-11-25': ['server-session-lifecycle', 'server-sse-polling', 'json-schema-2020-12'],
             '2026-07-28': ['json-schema-2020-12', 'http-header-validation', 'http-custom-header-server-validation']}
 SCORED = {'2025-11-25': BOTH + LEGACY, '2026-07-28': BOTH + MODERN}
-SUCCESSES = {'2025-11-25': 69, '2026-07-28': 120}   # checks of those that count
+SUCCESSES = {'2025-11-25': 69, '2026-07-28': 120}   # the number of successful checks in scored scenarios
 
 
 def run_suite(node, scripts, output, *arguments):
-    """What it said, and the checks of each scenario by its name."""
+    """Runs the suite. Returns the result of its process, and the checks of each scenario by its name."""
     script = scripts / 'node_modules/@modelcontextprotocol/conformance/dist/index.js'
-    result = subprocess.run([node, script, 'server', '-o', output, *arguments], capture_output=True, text=True, timeout=300,
+    result = subprocess.run([node, script, 'server', '-o', output, *arguments], capture_output=True, text=True,
+                            timeout=300,
                             check=False)
-    found = {}
+    checks = {}
     for path in output.glob('server-*/checks.json'):
         name = re.fullmatch(r'server-(.*)-\d{4}-\d\d-\d\dT[\d-]+Z', path.parent.name)[1]
-        found[name] = json.loads(path.read_text())
-    return result, found
+        checks[name] = json.loads(path.read_text())
+    return result, checks
 
 
-def complaints(checks):
+def failures(checks):
     return [check for check in checks if check['status'] not in ('SUCCESS', 'INFO')]
 
 
 @pytest.fixture(scope='session')
 def fixture_server(build):
+    """The URL of a running fixture.c."""
     process = subprocess.Popen([build / 'tests/mcp/mcp_fixture', '0'], stdout=subprocess.PIPE, text=True)
     yield process.stdout.readline().strip()
-    assert process.poll() is None   # it has lived through all of it
+    assert process.poll() is None   # it has survived all tests
     process.kill()
     process.wait()
     process.stdout.close()
@@ -55,44 +57,45 @@ def fixture_server(build):
 
 @pytest.fixture(scope='session')
 def runs(node, scripts, fixture_server, tmp_path_factory):
-    """Each revision's run, which takes a few seconds, once."""
-    done = {}
+    """Runs the suite for a revision, which takes a few seconds, only once: runs(revision) -> as run_suite()."""
+    results = {}
 
     def run(revision):
-        if revision not in done:
-            done[revision] = run_suite(node, scripts, tmp_path_factory.mktemp('conformance'), '--url', fixture_server,
-                                       '--requirements', revision)
-        return done[revision]
+        if revision not in results:
+            results[revision] = run_suite(node, scripts, tmp_path_factory.mktemp('conformance'), '--url',
+                                          fixture_server, '--requirements', revision)
+        return results[revision]
     return run
 
 
 @pytest.mark.parametrize('revision', SCORED)
-def test_the_suite_is_content_and_has_run_everything(runs, revision):
-    result, found = runs(revision)
+def test_suite_passes_and_has_run_every_scenario(runs, revision):
+    result, checks = runs(revision)
     assert result.returncode == 0, result.stdout + result.stderr
-    assert {name for name in found if not name.startswith('tasks-')} == {*SCORED[revision], *UNSCORED[revision]}
+    assert {name for name in checks if not name.startswith('tasks-')} == {*SCORED[revision], *UNSCORED[revision]}
     assert len(SCORED[revision]) == {'2025-11-25': 30, '2026-07-28': 37}[revision]
-    assert sum(check['status'] == 'SUCCESS' for name in SCORED[revision] for check in found[name]) == SUCCESSES[revision]
+    assert sum(check['status'] == 'SUCCESS' for name in SCORED[revision]
+               for check in checks[name]) == SUCCESSES[revision]
 
 
 @pytest.mark.parametrize('revision, scenario', [(revision, name) for revision, names in SCORED.items()
                                                 for name in names + UNSCORED[revision]])
-def test_scenario(runs, revision, scenario):
+def test_scenario_passes(runs, revision, scenario):
     checks = runs(revision)[1][scenario]
-    assert not complaints(checks)
+    assert not failures(checks)
     assert any(check['status'] == 'SUCCESS' for check in checks)
 
 
-# ringwall itself. The suite cannot show a token, so somebody in between shows it.
+# `ringwall mcp` itself. The suite cannot send a token, so a forwarder adds it to each request.
 
 def forward(client, port, token):
-    """One request, to the server on this port, with the token; Host and Origin stay what they are."""
-    head = b''
-    while b'\r\n\r\n' not in head and (piece := client.recv(65536)):
-        head += piece
-    first, _, rest = head.partition(b'\r\n')
+    """Forwards one request to the server on this port, with the token added. Host and Origin stay unchanged."""
+    request = b''
+    while b'\r\n\r\n' not in request and (piece := client.recv(65536)):
+        request += piece
+    request_line, _, rest = request.partition(b'\r\n')
     with client, socket.create_connection(('127.0.0.1', port)) as server:
-        server.sendall(first + f'\r\nAuthorization: Bearer {token}\r\nConnection: close\r\n'.encode() + rest)
+        server.sendall(request_line + f'\r\nAuthorization: Bearer {token}\r\nConnection: close\r\n'.encode() + rest)
 
         def pass_on(source, sink):
             with contextlib.suppress(OSError):
@@ -105,8 +108,8 @@ def forward(client, port, token):
 
 
 @pytest.fixture
-def with_token(serve, token):
-    """The address of a ringwall to which nobody has to show a token."""
+def forwarder(serve, token):
+    """The URL of a forwarder that adds the token to requests for a `ringwall mcp`."""
     address, _ = serve()
     port = int(re.search(r':(\d+)/', address)[1])
     listener = socket.create_server(('127.0.0.1', 0))
@@ -130,8 +133,8 @@ def with_token(serve, token):
     *(('2026-07-28', name) for name in ('dns-rebinding-protection', 'http-header-validation', 'tools-list',
                                         'server-sse-multiple-streams')),
 ])
-def test_ringwall_itself(node, scripts, with_token, tmp_path, revision, scenario):
-    result, found = run_suite(node, scripts, tmp_path / 'out', '--url', with_token, '--scenario', scenario,
-                              '--spec-version', revision)
-    assert result.returncode == 0 and set(found) == {scenario}, result.stdout + result.stderr
-    assert not complaints(found[scenario])
+def test_scenario_passes_against_ringwall_itself(node, scripts, forwarder, tmp_path, revision, scenario):
+    result, checks = run_suite(node, scripts, tmp_path / 'out', '--url', forwarder, '--scenario', scenario,
+                               '--spec-version', revision)
+    assert result.returncode == 0 and set(checks) == {scenario}, result.stdout + result.stderr
+    assert not failures(checks[scenario])

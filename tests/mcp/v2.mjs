@@ -1,4 +1,4 @@
-// Where the second SDK keeps its transport differs between its versions.
+// Version 2 of the SDK. The module that exports its stdio transport differs between releases.
 import * as all from '@modelcontextprotocol/client';
 
 const stdio = all.StdioClientTransport ? all : await import('@modelcontextprotocol/client/stdio');

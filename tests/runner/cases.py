@@ -80,7 +80,8 @@ def check_unreliable(rows, wrong, size, today=None):
         oldest = (today or datetime.date.today()) - datetime.timedelta(days=UNRELIABLE_DAYS)
         wrong += [f'{name}: unreliable since {since}, more than {UNRELIABLE_DAYS} days'
                   for name, (since, _, _) in rows.items() if since < oldest]
-    return failed('checks', 'tests/unreliable.txt', '\n'.join(wrong)) if wrong else Case('checks', 'tests/unreliable.txt')
+    name = 'tests/unreliable.txt'
+    return failed('checks', name, '\n'.join(wrong)) if wrong else Case('checks', name)
 
 
 def excuse_unreliable(cases, rows):
@@ -92,18 +93,22 @@ def excuse_unreliable(cases, rows):
 # The files
 
 def write_results(folder, about, suites, cases):
-    """results.json and junit.xml. `about` has the commit, the size and the time; `suites` is {name: (seconds, budget)}."""
+    """results.json and junit.xml. `about` has commit, size and time; `suites` is {name: (seconds, budget)}."""
     os.makedirs(folder, exist_ok=True)
     result = {**about, 'counts': count(cases),
               'suites': {name: {'seconds': round(seconds, 1), 'budget': budget,
                                 **count([case for case in cases if case.suite == name])}
                          for name, (seconds, budget) in suites.items()},
-              **{kind: [{'suite': case.suite, 'case': case.name, 'text': case.text} for case in cases if case.result == kind]
+              **{kind: [{'suite': case.suite, 'case': case.name, 'text': case.text}
+                        for case in cases if case.result == kind]
                  for kind in ('failed', 'flaky', 'unreliable', 'skipped')},
               'cases': [[case.suite, case.name, case.result, round(case.seconds, 3)] for case in cases]}
     with open(f'{folder}/results.json', 'w', encoding='utf-8') as file:
         json.dump(result, file, indent=1)
     write_junit(f'{folder}/junit.xml', suites, cases)
+
+
+JUNIT_TAGS = {'failed': 'failure', 'skipped': 'skipped', 'unreliable': 'skipped', 'flaky': 'system-out'}
 
 
 def write_junit(path, suites, cases):
@@ -114,9 +119,9 @@ def write_junit(path, suites, cases):
         element = ET.SubElement(root, 'testsuite', name=name, time=f'{seconds:.1f}', tests=str(len(mine)),
                                 failures=str(counts['failed']), skipped=str(counts['skipped'] + counts['unreliable']))
         for case in mine:
-            node = ET.SubElement(element, 'testcase', classname=name, name=printable(case.name), time=f'{case.seconds:.3f}')
-            tag = {'failed': 'failure', 'skipped': 'skipped', 'unreliable': 'skipped', 'flaky': 'system-out'}.get(case.result)
-            if tag:
+            node = ET.SubElement(element, 'testcase', classname=name, name=printable(case.name),
+                                 time=f'{case.seconds:.3f}')
+            if tag := JUNIT_TAGS.get(case.result):
                 ET.SubElement(node, tag).text = printable(case.text if tag != 'system-out' else f'flaky: {case.text}')
     ET.ElementTree(root).write(path, encoding='utf-8', xml_declaration=True)
 

@@ -1,8 +1,10 @@
 """./test [quick | all] [SUITE...]: the options, the order of a run, and what it says."""
 import argparse
+import collections
 import concurrent.futures
 import contextlib
 import os
+import re
 import sys
 import time
 
@@ -17,7 +19,6 @@ from runner.suites import SIZES, SUITES, Selection, concerned_suites, find_base,
 
 OVER_BUDGET = 1.5       # a suite that takes so many times its budget is named
 SLOWEST_SHOWN = 20
-SKIPS_SHOWN = 12        # skipped cases that are listed for each suite; results.json has all
 UNRELIABLE = f'{TOP}/tests/unreliable.txt'
 RESULTS = f'{BUILD}/test-results'
 
@@ -81,12 +82,10 @@ def suite_line(name, cases, seconds, budget, notes):
             f'{seconds:7.1f} s')
     if budget and seconds > OVER_BUDGET * budget:
         line += f', over its budget of {budget} s'
-    skips = [case for case in cases if case.result == 'skipped']
-    lines = [line, *(f'    {note}' for note in notes)]
-    lines += [f'    skipped {case.name}: {case.text}' for case in skips[:SKIPS_SHOWN]]
-    if len(skips) > SKIPS_SHOWN:
-        lines.append(f'    and {len(skips) - SKIPS_SHOWN} more skipped: {RESULTS}/results.json')
-    return '\n'.join(lines)
+    skips = collections.Counter((re.split('::|: ', case.name)[0], case.text)
+                                for case in cases if case.result == 'skipped')
+    return '\n'.join([line, *(f'    {note}' for note in notes),
+                      *(f'    skipped {number:3} {where}: {reason}' for (where, reason), number in skips.items())])
 
 
 def indent(text):
@@ -124,7 +123,7 @@ def parse(arguments):
     parser.add_argument('-k', dest='word', default='', help='only cases with this word in their name')
     parser.add_argument('--changed', nargs='?', const='', metavar='REV',
                         help='only the suites that the change since REV concerns (default: since origin/main)')
-    parser.add_argument('--failed', action='store_true', help='only the cases that failed or were flaky in the last run')
+    parser.add_argument('--failed', action='store_true', help='only the cases that failed or were flaky last time')
     parser.add_argument('--times', action='store_true', help='list the slowest cases of the last run, and run nothing')
     return parser, parser.parse_args(arguments)
 
@@ -190,7 +189,7 @@ def run_session(size, suites, selections):
              'started': started, 'seconds': round(seconds, 1)}
     write_results(RESULTS, about, {'checks': (0, None), **session.times}, cases)
     if os.geteuid() == 0:   # after `sudo ./test` the clone's owner can still build
-        run(['chown', '-R', f'--reference={TOP}', *filter(os.path.exists, [BUILD, f'{BUILD}-san'])])
+        run(['chown', '-R', f'--reference={TOP}', *filter(os.path.exists, [BUILD, f'{BUILD}-san', f'{BUILD}-stub'])])
     show(cases, unreliable)
     counts = count(cases)
     print(f'{size}: {seconds:.0f} seconds, {counts["flaky"]} flaky, {counts["unreliable"]} unreliable')

@@ -11,6 +11,7 @@ from runner.cases import CRASH, Case, failed, skipped
 from runner.commands import BUILD, TOP, run
 
 PROGRESS = re.compile(r'^\s*(\d+)/(\d+) ')
+CMOCKA_CASE = re.compile(r'<testcase name="([^"]*)" time="([\d.]*)"[^>]*>(.*?)</testcase>', re.S)
 
 
 def meson_suites(build=BUILD):
@@ -31,7 +32,7 @@ def skip_reason(test):
 
 def read_report(suite, test, report):
     """The cases of one cmocka report. It may contain control characters, which an XML parser would refuse."""
-    for name, seconds, body in re.findall(r'<testcase name="([^"]*)" time="([\d.]*)"[^>]*>(.*?)</testcase>', report, re.S):
+    for name, seconds, body in CMOCKA_CASE.findall(report):
         name = f'{test["name"]}: {name}'
         failure = re.search(r'<failure><!\[CDATA\[(.*)\]\]></failure>', body, re.S)
         if failure:
@@ -78,7 +79,8 @@ def run_meson(suite, build, selection, task, meson_suites_of, env=None):
             if found := PROGRESS.match(line):
                 task.done, task.total = int(found[1]), int(found[2])
         status, output = run([*command, *(programs or [])], watch,
-                             env={**os.environ, **(env or {}), **selection.env(), 'REPORTS': reports, 'CMOCKA_MESSAGE_OUTPUT': 'xml'})
+                             env={**os.environ, **(env or {}), **selection.env(), 'REPORTS': reports,
+                                  'CMOCKA_MESSAGE_OUTPUT': 'xml'})
         if not os.path.exists(log):
             return [failed(suite, 'meson test', output)]
         with open(log, encoding='utf-8', errors='replace') as file:
@@ -107,14 +109,24 @@ def programs_to_run(build, suites, selection):
                        and {suite.split(':')[1] for suite in test['suite']} & set(suites)})
 
 
-def run_sanitized(suite, selection, task):
-    """The same programs with address, undefined behaviour and leak sanitizers, in a build of their own."""
-    build = f'{BUILD}-san'
-    options = os.environ.get('RINGWALL_MESON', '') + ' -Db_sanitize=address,undefined -Doptimization=1'
-    status, output = run([f'{TOP}/tools/prepare'], env={**os.environ, 'RINGWALL_BUILD': build, 'RINGWALL_MESON': options})
+def run_other_build(suite, name, meson_options, selection, task, wanted, env=None):
+    """The same programs in a build of their own."""
+    build = f'{BUILD}-{name}'
+    status, output = run([f'{TOP}/tools/prepare'], env={
+        **os.environ, 'RINGWALL_BUILD': build,
+        'RINGWALL_MESON': f'{os.environ.get("RINGWALL_MESON", "")} {meson_options}'})
     if status != 0:
         return [failed(suite, 'tools/prepare', output)]
-    names = [name for name in meson_suites(build) if name in ('unit', 'fuzz')]
-    return run_meson(suite, build, selection, task, names,
-                     {'ASAN_OPTIONS': 'detect_leaks=1:strict_string_checks=1',
-                      'UBSAN_OPTIONS': 'halt_on_error=1:print_stacktrace=1'})
+    return run_meson(suite, build, selection, task, [name for name in meson_suites(build) if name in wanted], env)
+
+
+def run_sanitized(suite, selection, task):
+    """With address, undefined behaviour and leak sanitizers."""
+    return run_other_build(suite, 'san', '-Db_sanitize=address,undefined -Doptimization=1', selection, task,
+                           ('unit', 'fuzz'), {'ASAN_OPTIONS': 'detect_leaks=1:strict_string_checks=1',
+                                              'UBSAN_OPTIONS': 'halt_on_error=1:print_stacktrace=1'})
+
+
+def run_stub(suite, selection, task):
+    """On the stub platform: upper layers use a platform only by its interface."""
+    return run_other_build(suite, 'stub', '-Dplatform=stub', selection, task, ('unit',))

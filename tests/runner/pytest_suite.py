@@ -53,7 +53,8 @@ class OrdinaryUser(Caller):
         self.build = f'{self.tree}/build'
         shutil.copytree(TOP, self.tree, symlinks=True, ignore=lambda parent, names: [
             name for name in names if name in ('.git', '__pycache__') or parent == TOP and name.startswith('build')])
-        shutil.copytree(BUILD, self.build, symlinks=True, ignore=shutil.ignore_patterns('*.o', '*.a', 'vm', 'mcp-clients'))
+        shutil.copytree(BUILD, self.build, symlinks=True,
+                        ignore=shutil.ignore_patterns('*.o', '*.a', 'vm', 'mcp-clients'))
         os.mkdir(home, 0o700)
         os.chmod(self.folder, 0o755)
         run(['chown', '-R', f'{self.number}:{self.number}', self.tree, home])
@@ -140,8 +141,9 @@ def run_pytest(suite, folder, caller, selection, task, callers, marks='', worker
 
         def work(number):
             end = 'front' if number < max(1, workers // 3) else 'back'
-            return run([sys.executable, '-m', 'pytest', '-v', '--color=no', '-p', 'no:cacheprovider', '-p', 'side_by_side',
-                        f'--from={end}', f'--results={scratch}/{number}.results', f'--basetemp={scratch}/{number}',
+            return run([sys.executable, '-m', 'pytest', '-v', '--color=no', '-p', 'no:cacheprovider',
+                        '-p', 'side_by_side', f'--from={end}', f'--results={scratch}/{number}.results',
+                        f'--basetemp={scratch}/{number}',
                         *options, folder], watch, cwd=caller.tree, env=env, **caller.identity)
         with concurrent.futures.ThreadPoolExecutor(workers) as pool:
             ended = list(pool.map(work, range(workers)))
@@ -151,7 +153,7 @@ def run_pytest(suite, folder, caller, selection, task, callers, marks='', worker
             if status not in (0, 1, 5):
                 cases.append(failed(suite, f'pytest {number}', f'ended with status {status}\n{output}'))
         if len(cases) < collected(queue):
-            cases.append(failed(suite, 'no case is lost', f'{collected(queue)} were collected, {len(cases)} were reported'))
+            cases.append(failed(suite, 'no case is lost', f'of {collected(queue)} cases {len(cases)} were reported'))
         for pid, command in caller.left_running():
             cases.append(failed(suite, 'nothing is left running', f'process {pid}: {command}'))
         return cases

@@ -1,7 +1,8 @@
 """The table of suites, and which of them a changed folder concerns.
 
 A run has a size: quick (after each change), middle (`./test`, what a change must pass) or all (before a release). Which
-cases of a pytest suite a size takes is decided by their marks: `quick` ones in every size, `long` ones only in `all`.
+cases of a pytest suite a size takes is decided by their marks: `quick` ones in every size, `long` ones only in `all`
+(tests/integration/conftest.py leaves them out).
 
 The lanes: `first`, one after the other; then `waiting` (most cases wait; several pytest at once) and `computing` beside
 each other; then `alone`, one after the other, when nothing else runs on the machine.
@@ -13,11 +14,12 @@ from collections.abc import Callable
 
 from runner.cases import Case, failed
 from runner.commands import BUILD, TOP, run
-from runner.meson_suite import run_meson, run_sanitized
+from runner.meson_suite import run_meson, run_sanitized, run_stub
 from runner.pytest_suite import WORKERS, Caller, OrdinaryUser, run_pytest
 from runner.vm_suite import run_vms
 
 SIZES = ('quick', 'middle', 'all')
+LONG_LOOPS = {'RINGWALL_DECISIONS': '1000000', 'RINGWALL_ROUNDS': '100000'}    # of the model and of the races
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,8 +41,10 @@ class Selection:
     only: set | None = None
 
     def env(self):
-        """Tells cases that loop how long."""
-        return {'RINGWALL_LONG': '1'} if self.size == 'all' else {}
+        """Tells tests which of their cases to run, and those that loop how long."""
+        if self.size != 'all':
+            return {}
+        return {'RINGWALL_LONG': '1', **{name: os.environ.get(name, number) for name, number in LONG_LOOPS.items()}}
 
 
 def budgets(quick=None, middle=None, everything=None):
@@ -57,7 +61,8 @@ def tools(*commands):
             if selection.only is None or f'tools/{command}' in selection.only:
                 status, output = run([f'{TOP}/tools/{command.split()[0]}', *command.split()[1:]],
                                      env={**os.environ, 'RINGWALL_BUILD': BUILD, 'RINGWALL_BASE': session.base or ''})
-                cases.append(failed(task.name, f'tools/{command}', output) if status else Case(task.name, f'tools/{command}'))
+                name = f'tools/{command}'
+                cases.append(failed(task.name, name, output) if status else Case(task.name, name))
             task.done += 1
         return cases
     return start
@@ -72,8 +77,7 @@ def meson(*names):
 def marks(size, which):
     """The expression for -m: the cases of a size, and those that bear company or do not."""
     company = {'together': 'not alone', 'alone': 'alone', 'any': ''}[which]
-    sizes = {'quick': 'quick and not long', 'middle': 'not long', 'all': ''}[size]
-    return ' and '.join(filter(None, [company, sizes]))
+    return ' and '.join(filter(None, [company, 'quick' if size == 'quick' else '']))
 
 
 def pytest(folder, user, which='together', workers=WORKERS):
@@ -92,7 +96,7 @@ def pytest(folder, user, which='together', workers=WORKERS):
 
 SUITES = (
     Suite('checks', 'first', budgets(10, 10, 10),
-          tools('check-layers', 'check-style', 'check-headers', 'check-policy-pure')),
+          tools('check-layers', 'check-style', 'check-headers', 'check-policy-pure', 'check-readmes', 'check-columns')),
     Suite('unit', 'first', budgets(40, 40, 40), meson('unit')),
     Suite('assume', 'first', budgets(5, 5, 5), meson('assume')),
     Suite('fuzz', 'first', budgets(5, 5, 5), meson('fuzz')),
@@ -100,17 +104,25 @@ SUITES = (
     Suite('integration-root', 'waiting', budgets(None, 90, 1800), pytest('tests/integration', 'root'), 'root'),
     Suite('attack-user', 'waiting', budgets(20, 60, 600), pytest('tests/attack', 'user')),
     Suite('attack-root', 'waiting', budgets(None, 60, 600), pytest('tests/attack', 'root'), 'root'),
+    Suite('model-user', 'waiting', budgets(None, 40, 3600), pytest('tests/model', 'user')),
+    Suite('model-root', 'waiting', budgets(None, 40, 3600), pytest('tests/model', 'root'), 'root'),
     Suite('egress-user', 'waiting', budgets(20, 50, 300), pytest('tests/egress', 'user')),
     Suite('egress-root', 'waiting', budgets(None, 50, 300), pytest('tests/egress', 'root'), 'root'),
+    Suite('docs-user', 'waiting', budgets(None, 90, 300), pytest('tests/docs', 'user')),
+    Suite('docs-root', 'waiting', budgets(None, 90, 300), pytest('tests/docs', 'root'), 'root'),
+    Suite('platform', 'computing', budgets(None, 40, 60),
+          lambda session, selection, task: run_stub(task.name, selection, task)),
     Suite('sanitizers', 'computing', budgets(None, 240, 300),
           lambda session, selection, task: run_sanitized(task.name, selection, task)),
     Suite('lint-changed', 'computing', budgets(None, 30), tools('lint --changed')),
     Suite('mcp', 'computing', budgets(None, 90, 300), pytest('tests/mcp', 'caller', workers=2), 'npm'),
-    Suite('integration-user-alone', 'alone', budgets(None, 30, 300), pytest('tests/integration', 'user', 'alone', 1)),
-    Suite('integration-root-alone', 'alone', budgets(None, 30, 300), pytest('tests/integration', 'root', 'alone', 1), 'root'),
+    Suite('integration-user-alone', 'alone', budgets(None, 30, 300),
+          pytest('tests/integration', 'user', 'alone', 1)),
+    Suite('integration-root-alone', 'alone', budgets(None, 30, 300),
+          pytest('tests/integration', 'root', 'alone', 1), 'root'),
     Suite('lint', 'alone', budgets(None, None, 300), tools('lint')),
     Suite('vm', 'alone', budgets(None, None, 7200),
-          lambda session, selection, task: run_vms(task.name, task), 'qemu-system-x86'),
+          lambda session, selection, task: run_vms(task.name, selection, task), 'qemu-system-x86'),
 )
 
 # A path that begins so concerns these suites, and their parts that run alone. The first match decides.
@@ -123,6 +135,8 @@ CONCERNED = (
     ('tests/attack/', ('attack-user', 'attack-root')),
     ('tests/egress/', ('egress-user', 'egress-root')),
     ('tests/mcp/', ('mcp',)),
+    ('tests/model/', ('model-user', 'model-root')),
+    ('tests/docs/', ('docs-user', 'docs-root')),
     ('tests/bench/', ()),
     ('tests/vm/', ()),
     ('tests/', tuple(suite.name for suite in SUITES if 'middle' in suite.budgets)),
@@ -134,8 +148,9 @@ CONCERNED = (
     ('src/cli/', ('unit', 'fuzz', 'sanitizers', 'lint-changed', 'integration-user', 'integration-root')),
     ('src/', tuple(suite.name for suite in SUITES if 'middle' in suite.budgets)),
     ('include/', tuple(suite.name for suite in SUITES if 'middle' in suite.budgets)),
-    ('man/', ('integration-user',)),
-    ('docs/', ('integration-user',)),
+    ('man/', ('integration-user', 'docs-user')),
+    ('docs/', ('integration-user', 'docs-user')),
+    ('README.md', ('integration-user', 'docs-user')),
 )
 
 
@@ -150,9 +165,10 @@ def git(*arguments):
 
 
 def find_base():
-    """Where this branch left what is known to be good: $RINGWALL_BASE or origin/main; on that commit itself, its parent."""
+    """Where this branch left $RINGWALL_BASE or origin/main; on that commit itself, its parent."""
     head = git('rev-parse', 'HEAD')
-    base = git('merge-base', 'HEAD', os.environ.get('RINGWALL_BASE') or 'origin/main') or git('merge-base', 'HEAD', 'main')
+    wanted = os.environ.get('RINGWALL_BASE') or 'origin/main'
+    base = git('merge-base', 'HEAD', wanted) or git('merge-base', 'HEAD', 'main')
     return base if base and base != head else git('rev-parse', '-q', '--verify', 'HEAD~1') or head
 
 

@@ -22,11 +22,11 @@ def read_report(suite, machine, report):
             yield Case(suite, name, seconds=float(case.get('time', 0)))
 
 
-def run_vms(suite, task):
+def run_vms(suite, selection, task):
     summary = f'{BUILD}/vm/reports/summary.json'
     with contextlib.suppress(FileNotFoundError):
         os.unlink(summary)
-    status, output = run([f'{TOP}/tests/vm/run-vm'], env={**os.environ, 'RINGWALL_BUILD': BUILD})
+    status, output = run([f'{TOP}/tests/vm/run-vm'], env={**os.environ, **selection.env(), 'RINGWALL_BUILD': BUILD})
     if not os.path.exists(summary):
         return [failed(suite, 'tests/vm/run-vm', f'ended with status {status}\n{output}')]
     with open(summary, encoding='utf-8') as file:

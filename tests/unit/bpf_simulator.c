@@ -1,4 +1,4 @@
-/* See bpf_simulator.h. Instructions that ringwall's programs never use (the scratch memory, X) are not accepted. */
+/* See bpf_simulator.h. Instructions that ringwall's programs never use (scratch memory, register X) are refused. */
 #include "bpf_simulator.h"
 
 #include <errno.h>

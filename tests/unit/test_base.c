@@ -1,6 +1,6 @@
 /*
- * The ground floor: errors, memory, descriptors, text. These are the functions that everything else trusts with sizes
- * and bytes from outside, so the edges are tested: caps, truncation, malformed UTF-8, files that are not files.
+ * src/base: errors, memory, descriptors, text. All other code passes sizes and bytes from outside to these functions,
+ * so their limits are tested: caps, truncation, malformed UTF-8, paths that are not regular files.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,34 +23,32 @@
 
 /* errors */
 
-static void test_error_says_what_where_and_returns_minus_code(void **state)
+static void test_error_has_a_message_and_returns_the_negative_code(void **state)
 {
         (void)state;
         struct error e = { 0 };
-        assert_int_equal(error_set(&e, EPERM, "probe", "no %s for %d", "rights", 7), -EPERM);
+        assert_int_equal(error_set(&e, EPERM, "no %s for %d", "rights", 7), -EPERM);
         assert_int_equal(e.code, EPERM);
-        assert_string_equal(e.stage, "probe");
         assert_string_equal(e.text, "no rights for 7");
 
-        assert_int_equal(error_errno(&e, ENOENT, "open", "cannot open %s", "x"), -ENOENT);
+        assert_int_equal(error_errno(&e, ENOENT, "cannot open %s", "x"), -ENOENT);
         assert_string_equal(e.text, "cannot open x: No such file or directory");
-        assert_int_equal(error_errno(&e, 99999, "open", "odd"), -99999);
+        assert_int_equal(error_errno(&e, 99999, "odd"), -99999);
         assert_string_equal(e.text, "odd: unknown error");
 
         assert_int_equal(error_wrap(&e, "policy"), -99999);
         assert_string_equal(e.text, "policy: odd: unknown error");
-        assert_string_equal(e.stage, "open");
 }
 
-static void test_error_takes_null(void **state)
+static void test_error_may_be_null(void **state)
 {
         (void)state;
-        assert_int_equal(error_set(NULL, EIO, "s", "x"), -EIO);
-        assert_int_equal(error_errno(NULL, EIO, "s", "x"), -EIO);
+        assert_int_equal(error_set(NULL, EIO, "x"), -EIO);
+        assert_int_equal(error_errno(NULL, EIO, "x"), -EIO);
         assert_int_equal(error_wrap(NULL, "x"), 0);
 }
 
-static void test_error_cuts_a_long_text_and_stays_terminated(void **state)
+static void test_error_truncates_a_long_text(void **state)
 {
         (void)state;
         char longer[2 * sizeof(((struct error *)0)->text)];
@@ -58,9 +56,9 @@ static void test_error_cuts_a_long_text_and_stays_terminated(void **state)
         longer[sizeof longer - 1] = '\0';
 
         struct error e = { 0 };
-        (void)error_set(&e, EINVAL, "s", "%s", longer);
+        (void)error_set(&e, EINVAL, "%s", longer);
         assert_int_equal(strlen(e.text), sizeof e.text - 1);
-        (void)error_errno(&e, EINVAL, "s", "%s", longer);
+        (void)error_errno(&e, EINVAL, "%s", longer);
         assert_int_equal(strlen(e.text), sizeof e.text - 1);
         (void)error_wrap(&e, "front");
         assert_int_equal(strlen(e.text), sizeof e.text - 1);
@@ -71,7 +69,7 @@ static void test_error_cuts_a_long_text_and_stays_terminated(void **state)
 
 /* memory */
 
-static void test_cleanup_and_take(void **state)
+static void test_take_ptr_clears_the_variable(void **state)
 {
         (void)state;
         CLEANUP_FREE char *kept = malloc(8);
@@ -82,7 +80,7 @@ static void test_cleanup_and_take(void **state)
         arena_free(NULL);
 }
 
-static void test_arena_is_zeroed_aligned_and_apart(void **state)
+static void test_arena_memory_is_zeroed_aligned_and_not_shared(void **state)
 {
         (void)state;
         CLEANUP_ARENA struct arena *a = arena_new(1 << 20);
@@ -93,14 +91,14 @@ static void test_arena_is_zeroed_aligned_and_apart(void **state)
                 assert_int_equal((uintptr_t)p % _Alignof(max_align_t), 0);
                 for (size_t i = 0; i < size; i++)
                         assert_int_equal(p[i], 0);
-                memset(p, 0xff, size);
-                if (last && size > 1)
-                        assert_int_equal(last[0], 0xff);
+                memset(p, (int)(size % 251) + 1, size);
+                for (size_t i = 0; last && i < size - 1; i++)
+                        assert_int_equal(last[i], (size - 1) % 251 + 1);
                 last = p;
         }
 }
 
-static void test_arena_keeps_its_cap(void **state)
+static void test_arena_enforces_its_cap(void **state)
 {
         (void)state;
         enum { CAP = 10000 };
@@ -117,7 +115,7 @@ static void test_arena_keeps_its_cap(void **state)
                                     "and this is longer than that by some"));
 }
 
-static void test_arena_that_is_missing_gives_nothing(void **state)
+static void test_null_arena_allocates_nothing(void **state)
 {
         (void)state;
         int *array = NULL;
@@ -130,7 +128,7 @@ static void test_arena_that_is_missing_gives_nothing(void **state)
         assert_int_equal(count, 0);
 }
 
-static void test_arena_strings(void **state)
+static void test_arena_copies_and_formats_strings(void **state)
 {
         (void)state;
         CLEANUP_ARENA struct arena *a = arena_new(1 << 16);
@@ -183,7 +181,7 @@ static void test_arena_array_that_cannot_grow_changes_nothing(void **state)
 static char folder[] = "/tmp/base-test-XXXXXX";
 static char name[sizeof folder + 8];
 
-static int folder_make(void **state)
+static int make_folder(void **state)
 {
         (void)state;
         if (!mkdtemp(folder))
@@ -192,21 +190,21 @@ static int folder_make(void **state)
         return 0;
 }
 
-static int folder_remove(void **state)
+static int remove_folder(void **state)
 {
         (void)state;
         (void)unlink(name);
         return rmdir(folder);
 }
 
-static void fill_file(const char *data, size_t length)
+static void write_file(const char *data, size_t length)
 {
         CLEANUP_FD int fd = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
         assert_true(fd >= 0);
         assert_int_equal(fd_write_all(fd, data, length), 0);
 }
 
-static void test_fd_close_is_for_once(void **state)
+static void test_fd_close_sets_the_variable_to_minus_one(void **state)
 {
         (void)state;
         int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -229,7 +227,7 @@ static void test_fd_reads_a_file_of_any_size_below_the_cap(void **state)
                 data[i] = (char)(i * 31 % 251);
         static const size_t sizes[] = { 0, 1, 16382, 16383, 16384, 16385, 65536, sizeof data };
         for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
-                fill_file(data, sizes[i]);
+                write_file(data, sizes[i]);
                 CLEANUP_FREE char *got = NULL;
                 size_t length = 99;
                 struct error e = { 0 };
@@ -241,7 +239,7 @@ static void test_fd_reads_a_file_of_any_size_below_the_cap(void **state)
         }
 }
 
-static void assert_unreadable(const char *path, size_t cap, int code, const char *words)
+static void assert_read_fails(const char *path, size_t cap, int code, const char *message)
 {
         char *got = (char *)path;
         size_t length = 99;
@@ -250,31 +248,31 @@ static void assert_unreadable(const char *path, size_t cap, int code, const char
         assert_ptr_equal(got, path);
         assert_int_equal(length, 99);
         assert_int_equal(e.code, code);
-        assert_non_null(strstr(e.text, words));
+        assert_non_null(strstr(e.text, message));
         assert_non_null(strstr(e.text, path));
 }
 
 static void test_fd_refuses_a_file_above_the_cap(void **state)
 {
         (void)state;
-        fill_file("12345", 5);
-        assert_unreadable(name, 4, EFBIG, "larger than 4 bytes");
-        assert_unreadable("/proc/self/maps", 10, EFBIG, "larger than 10 bytes");
+        write_file("12345", 5);
+        assert_read_fails(name, 4, EFBIG, "larger than 4 bytes");
+        assert_read_fails("/proc/self/maps", 10, EFBIG, "larger than 10 bytes");
 }
 
-static void test_fd_refuses_what_is_not_a_file(void **state)
+static void test_fd_refuses_everything_but_regular_files(void **state)
 {
         (void)state;
-        assert_unreadable(folder, 100, EISDIR, "is a directory");
-        assert_unreadable("/dev/zero", 100, EINVAL, "not a regular file");
+        assert_read_fails(folder, 100, EISDIR, "is a directory");
+        assert_read_fails("/dev/zero", 100, EINVAL, "not a regular file");
         (void)unlink(name);
-        assert_unreadable(name, 100, ENOENT, "No such file");
+        assert_read_fails(name, 100, ENOENT, "No such file");
         assert_int_equal(mkfifo(name, 0600), 0);
-        assert_unreadable(name, 100, EINVAL, "not a regular file");
+        assert_read_fails(name, 100, EINVAL, "not a regular file");
         (void)unlink(name);
 }
 
-static void test_fd_writes_report_failure(void **state)
+static void test_fd_write_errors_are_returned(void **state)
 {
         (void)state;
         CLEANUP_FD int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
@@ -283,13 +281,13 @@ static void test_fd_writes_report_failure(void **state)
         assert_int_equal(fd_write_all(-1, "x", 1), -EBADF);
 }
 
-static void interrupted(int signal_number)
+static void ignore_signal(int signal_number)
 {
         (void)signal_number;
 }
 
-/* A pipe takes 64 KiB at a time, and the reader's pauses let a signal interrupt the writer in between. */
-static void test_fd_writes_all_through_a_pipe_and_signals(void **state)
+/* A pipe holds 64 KiB, so the writer blocks; the reader sends it a signal after each read. */
+static void test_fd_write_all_continues_after_short_writes_and_signals(void **state)
 {
         (void)state;
         enum { LENGTH = 1 << 20 };
@@ -306,7 +304,7 @@ static void test_fd_writes_all_through_a_pipe_and_signals(void **state)
                         (void)kill(writer, SIGUSR1);
                 _exit(total == LENGTH ? 0 : 1);
         }
-        struct sigaction action = { .sa_handler = interrupted }, before;
+        struct sigaction action = { .sa_handler = ignore_signal }, before;
         assert_int_equal(sigaction(SIGUSR1, &action, &before), 0);
         fd_close(&ends[0]);
         static char data[LENGTH];
@@ -336,7 +334,7 @@ static void test_text_grows(void **state)
         assert_memory_equal(t.data + 4000, "enda\0b", 7);
 }
 
-static void test_text_is_taken_once(void **state)
+static void test_text_take_leaves_an_empty_text(void **state)
 {
         (void)state;
         struct text t = { 0 };
@@ -349,7 +347,7 @@ static void test_text_is_taken_once(void **state)
         assert_int_equal(t.length, 0);
 }
 
-static void test_text_remembers_that_it_failed(void **state)
+static void test_text_stays_failed_after_a_failure(void **state)
 {
         (void)state;
         struct text t = { 0 };
@@ -363,7 +361,7 @@ static void test_text_remembers_that_it_failed(void **state)
         assert_false(t.failed);
 }
 
-static void test_text_shows_what_others_wrote_without_obeying_it(void **state)
+static void test_text_escapes_control_and_bidi_characters(void **state)
 {
         (void)state;
         static const struct {
@@ -372,9 +370,9 @@ static void test_text_shows_what_others_wrote_without_obeying_it(void **state)
                 { "plain ünï→🙂", "plain ünï→🙂" },
                 { "a\nb\tc\r", "a\\x0ab\\x09c\\x0d" },
                 { "\033[2J\x7f", "\\x1b[2J\\x7f" },
-                { "\xc2\x9b" "31m", "\\xc2\\x9b31m" },   /* CSI as one character */
+                { "\xc2\x9b" "31m", "\\xc2\\x9b31m" },   /* CSI as one character, U+009B */
                 { "\xe2\x80\xae" "gpj", "\\xe2\\x80\\xaegpj" }, /* right-to-left override */
-                { "\xe2\x81\xa6x", "\\xe2\\x81\\xa6x" }, /* isolate */
+                { "\xe2\x81\xa6x", "\\xe2\\x81\\xa6x" }, /* left-to-right isolate */
                 { "\xff\xc3", "\\xff\\xc3" },
                 { "\xc3(", "\\xc3(" },
         };
@@ -388,8 +386,8 @@ static void test_text_shows_what_others_wrote_without_obeying_it(void **state)
         assert_string_equal(t.data, "a\\x00b");
 }
 
-/* Table 3-7 of the Unicode standard: each range's first and last sequence, and the neighbours outside. */
-static void test_text_knows_utf8(void **state)
+/* Table 3-7 of the Unicode standard: the first and last sequence of each range, and the sequences just outside. */
+static void test_text_validates_utf8(void **state)
 {
         (void)state;
         static const char *const good[] = {
@@ -416,7 +414,7 @@ static void test_text_knows_utf8(void **state)
                 assert_int_equal(text_utf8_step(bad[i], strlen(bad[i])), 1);
         }
         assert_int_equal(text_utf8_valid("a\0b", 3), 3);
-        assert_int_equal(text_utf8_valid("a\xe2\x82\xac", 3), 1); /* cut in the middle */
+        assert_int_equal(text_utf8_valid("a\xe2\x82\xac", 3), 1); /* a truncated sequence */
 }
 
 static void test_text_finds_the_nearest_word(void **state)
@@ -455,7 +453,7 @@ static void test_text_starts(void **state)
         assert_false(text_starts("--pol", "--policy="));
 }
 
-static void test_text_reads_plain_numbers_only(void **state)
+static void test_text_parses_only_plain_numbers(void **state)
 {
         (void)state;
         unsigned long long n = 7;
@@ -477,30 +475,30 @@ static void test_text_reads_plain_numbers_only(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_error_says_what_where_and_returns_minus_code),
-                cmocka_unit_test(test_error_takes_null),
-                cmocka_unit_test(test_error_cuts_a_long_text_and_stays_terminated),
-                cmocka_unit_test(test_cleanup_and_take),
-                cmocka_unit_test(test_arena_is_zeroed_aligned_and_apart),
-                cmocka_unit_test(test_arena_keeps_its_cap),
-                cmocka_unit_test(test_arena_that_is_missing_gives_nothing),
-                cmocka_unit_test(test_arena_strings),
+                cmocka_unit_test(test_error_has_a_message_and_returns_the_negative_code),
+                cmocka_unit_test(test_error_may_be_null),
+                cmocka_unit_test(test_error_truncates_a_long_text),
+                cmocka_unit_test(test_take_ptr_clears_the_variable),
+                cmocka_unit_test(test_arena_memory_is_zeroed_aligned_and_not_shared),
+                cmocka_unit_test(test_arena_enforces_its_cap),
+                cmocka_unit_test(test_null_arena_allocates_nothing),
+                cmocka_unit_test(test_arena_copies_and_formats_strings),
                 cmocka_unit_test(test_arena_array_grows_and_keeps_its_elements),
                 cmocka_unit_test(test_arena_array_that_cannot_grow_changes_nothing),
-                cmocka_unit_test(test_fd_close_is_for_once),
+                cmocka_unit_test(test_fd_close_sets_the_variable_to_minus_one),
                 cmocka_unit_test(test_fd_reads_a_file_of_any_size_below_the_cap),
                 cmocka_unit_test(test_fd_refuses_a_file_above_the_cap),
-                cmocka_unit_test(test_fd_refuses_what_is_not_a_file),
-                cmocka_unit_test(test_fd_writes_report_failure),
-                cmocka_unit_test(test_fd_writes_all_through_a_pipe_and_signals),
+                cmocka_unit_test(test_fd_refuses_everything_but_regular_files),
+                cmocka_unit_test(test_fd_write_errors_are_returned),
+                cmocka_unit_test(test_fd_write_all_continues_after_short_writes_and_signals),
                 cmocka_unit_test(test_text_grows),
-                cmocka_unit_test(test_text_is_taken_once),
-                cmocka_unit_test(test_text_remembers_that_it_failed),
-                cmocka_unit_test(test_text_shows_what_others_wrote_without_obeying_it),
-                cmocka_unit_test(test_text_knows_utf8),
+                cmocka_unit_test(test_text_take_leaves_an_empty_text),
+                cmocka_unit_test(test_text_stays_failed_after_a_failure),
+                cmocka_unit_test(test_text_escapes_control_and_bidi_characters),
+                cmocka_unit_test(test_text_validates_utf8),
                 cmocka_unit_test(test_text_finds_the_nearest_word),
                 cmocka_unit_test(test_text_starts),
-                cmocka_unit_test(test_text_reads_plain_numbers_only),
+                cmocka_unit_test(test_text_parses_only_plain_numbers),
         };
-        return cmocka_run_group_tests_name("base", tests, folder_make, folder_remove);
+        return cmocka_run_group_tests_name("base", tests, make_folder, remove_folder);
 }

@@ -1,6 +1,6 @@
 /*
- * An entry put into a client's configuration. Whatever else is in the file belongs to somebody: each case compares the
- * whole text, byte by byte.
+ * Adding an entry to a client's configuration file. Everything else in the file must be preserved, so each case
+ * compares the whole text.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -16,19 +16,20 @@
 struct config_case {
         const char *before;
         int outcome;
-        const char *after; /* the whole text; for CONFIG_OTHER what is there; NULL for CONFIG_SAME */
+        const char *after; /* the new file; for CONFIG_OTHER the existing entry; NULL for CONFIG_SAME */
 };
 
-static json_t *value_of(const char *argument)
+static json_t *make_value(const char *argument)
 {
         json_t *value = json_pack("{s:s, s:[s]}", "command", "/bin/r", "args", argument);
         assert_non_null(value);
         return value;
 }
 
-static void assert_case(const struct config_format *format, const char *section, const struct config_case *c, bool force)
+static void assert_case(const struct config_format *format, const char *section, const struct config_case *c,
+                        bool force)
 {
-        CLEANUP_JSON json_t *value = value_of("mcp");
+        CLEANUP_JSON json_t *value = make_value("mcp");
         const struct config_entry entry = { section, "ringwall", value };
         CLEANUP_CONFIG_CHANGE struct config_change change = { 0 };
         struct error e = { 0 };
@@ -43,10 +44,10 @@ static void assert_case(const struct config_format *format, const char *section,
                 assert_int_equal(change.text.length, 0);
 }
 
-static void assert_bytes_refused(const struct config_format *format, const char *section, const char *text, size_t length,
-                                 unsigned line, unsigned column, const char *message)
+static void assert_bytes_refused(const struct config_format *format, const char *section, const char *text,
+                                 size_t length, unsigned line, unsigned column, const char *message)
 {
-        CLEANUP_JSON json_t *value = value_of("mcp");
+        CLEANUP_JSON json_t *value = make_value("mcp");
         const struct config_entry entry = { section, "ringwall", value };
         CLEANUP_CONFIG_CHANGE struct config_change change = { 0 };
         struct error e = { 0 };
@@ -65,124 +66,136 @@ static void assert_refused(const struct config_format *format, const char *secti
 
 /* --- JSON --- */
 
-#define FRESH "{\n  \"mcpServers\": {\n    \"ringwall\": {\n      \"command\": \"/bin/r\",\n      \"args\": [\n        \"mcp\"\n" \
-              "      ]\n    }\n  }\n}"
+#define NEW_FILE                                                                                                       \
+        "{\n  \"mcpServers\": {\n    \"ringwall\": {\n      \"command\": \"/bin/r\",\n      \"args\": [\n        "     \
+        "\"mcp\"\n"                                                                                                    \
+        "      ]\n    }\n  }\n}"
 
-static void test_json_goes_in_beside_what_is_there(void **state)
+static void test_json_entry_is_added_and_the_rest_is_preserved(void **state)
 {
         (void)state;
         static const struct config_case cases[] = {
-                { "", CONFIG_ADDED, FRESH "\n" },
-                { " \n", CONFIG_ADDED, FRESH "\n" },
-                { "{}", CONFIG_ADDED, FRESH },
-                { "{ \n }\n", CONFIG_ADDED, FRESH "\n" },
-                /* Numbers, escapes and white space of others stay as they were written. */
+                { "", CONFIG_ADDED, NEW_FILE "\n" },
+                { " \n", CONFIG_ADDED, NEW_FILE "\n" },
+                { "{}", CONFIG_ADDED, NEW_FILE },
+                { "{ \n }\n", CONFIG_ADDED, NEW_FILE "\n" },
+                /* Numbers, escapes and white space of other members stay as they were written. */
                 { "{\n    \"z\": 0.1,\n    \"a\": \"\\u00e9\\/\" ,\n    \"mcpServers\": {}\n}\n", CONFIG_ADDED,
                   "{\n    \"z\": 0.1,\n    \"a\": \"\\u00e9\\/\" ,\n    \"mcpServers\": {\n        \"ringwall\": {\n"
-                  "            \"command\": \"/bin/r\",\n            \"args\": [\n                \"mcp\"\n            ]\n"
+                  "            \"command\": \"/bin/r\",\n            \"args\": [\n                \"mcp\"\n            "
+                  "]\n"
                   "        }\n    }\n}\n" },
                 { "{\n\t\"mcpServers\": {\n\t\t\"x\": { \"command\": \"}\" }\n\t},\n\t\"b\": [1, {}]\n}", CONFIG_ADDED,
                   "{\n\t\"mcpServers\": {\n\t\t\"x\": { \"command\": \"}\" },\n\t\t\"ringwall\": {\n\t\t\t\"command\": "
                   "\"/bin/r\",\n\t\t\t\"args\": [\n\t\t\t\t\"mcp\"\n\t\t\t]\n\t\t}\n\t},\n\t\"b\": [1, {}]\n}" },
                 { "{\r\n  \"a\": 1e3\r\n}\r\n", CONFIG_ADDED,
-                  "{\r\n  \"a\": 1e3,\r\n  \"mcpServers\": {\r\n    \"ringwall\": {\r\n      \"command\": \"/bin/r\",\r\n"
+                  "{\r\n  \"a\": 1e3,\r\n  \"mcpServers\": {\r\n    \"ringwall\": {\r\n      \"command\": "
+                  "\"/bin/r\",\r\n"
                   "      \"args\": [\r\n        \"mcp\"\r\n      ]\r\n    }\r\n  }\r\n}\r\n" },
-                /* One line stays one line. */
+                /* A file of one line stays one line. */
                 { "{\"a\":\"\\\"\",\"mcpServers\":{\"x\":{}}}", CONFIG_ADDED,
-                  "{\"a\":\"\\\"\",\"mcpServers\":{\"x\":{},\"ringwall\":{\"command\":\"/bin/r\",\"args\":[\"mcp\"]}}}" },
+                  "{\"a\":\"\\\"\",\"mcpServers\":{\"x\":{},\"ringwall\":{\"command\":\"/bin/"
+                  "r\",\"args\":[\"mcp\"]}}}" },
                 { "{\"a\":1}\n", CONFIG_ADDED,
                   "{\"a\":1,\"mcpServers\":{\"ringwall\":{\"command\":\"/bin/r\",\"args\":[\"mcp\"]}}}\n" },
-                /* The same name elsewhere is another thing. */
+                /* The same name at another place in the file is a different entry. */
                 { "{\"ringwall\":1,\"mcpServers\":{\"mcpServers\":{\"ringwall\":2}}}", CONFIG_ADDED,
-                  "{\"ringwall\":1,\"mcpServers\":{\"mcpServers\":{\"ringwall\":2},\"ringwall\":{\"command\":\"/bin/r\","
+                  "{\"ringwall\":1,\"mcpServers\":{\"mcpServers\":{\"ringwall\":2},\"ringwall\":{\"command\":\"/bin/"
+                  "r\","
                   "\"args\":[\"mcp\"]}}}" },
         };
         for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
                 assert_case(&config_json, "mcpServers", &cases[i], false);
 }
 
-static void test_json_of_the_same_name_is_replaced_only_by_force(void **state)
+static void test_json_entry_of_the_same_name_is_replaced_only_by_force(void **state)
 {
         (void)state;
-        static const char before[] = "{\n  \"mcpServers\": {\n    \"ringwall\": { \"command\": \"/old\" },\n    \"y\": 1.50\n  }\n}\n";
-        assert_case(&config_json, "mcpServers", &(struct config_case){ before, CONFIG_OTHER, "{ \"command\": \"/old\" }" }, false);
+        static const char before[] = "{\n  \"mcpServers\": {\n    \"ringwall\": { \"command\": \"/old\" },\n    \"y\": "
+                                     "1.50\n  }\n}\n";
+        assert_case(&config_json, "mcpServers",
+                    &(struct config_case){ before, CONFIG_OTHER, "{ \"command\": \"/old\" }" }, false);
         assert_case(&config_json, "mcpServers", &(struct config_case){ before, CONFIG_REPLACED,
                     "{\n  \"mcpServers\": {\n    \"ringwall\": {\n      \"command\": \"/bin/r\",\n      \"args\": [\n"
                     "        \"mcp\"\n      ]\n    },\n    \"y\": 1.50\n  }\n}\n" }, true);
         assert_case(&config_json, "mcpServers", &(struct config_case){
                     "{\"mcp\\u0053ervers\":{\"ring\\u0077all\":{}}}", CONFIG_REPLACED,
                     "{\"mcp\\u0053ervers\":{\"ring\\u0077all\":{\"command\":\"/bin/r\",\"args\":[\"mcp\"]}}}" }, true);
-        assert_case(&config_json, "mcpServers", &(struct config_case){
-                    "{\"mcpServers\": {\"ringwall\": {\"args\": [\"\\u006dcp\"], \"command\": \"\\/bin/r\"}}}", CONFIG_SAME, NULL },
+        assert_case(&config_json, "mcpServers",
+                    &(struct config_case){ "{\"mcpServers\": {\"ringwall\": {\"args\": [\"\\u006dcp\"], \"command\": "
+                                           "\"\\/bin/r\"}}}",
+                                           CONFIG_SAME, NULL },
                     true);
 }
 
-static void test_what_is_not_json_is_refused_with_its_place(void **state)
+static void test_malformed_json_is_refused_with_its_position(void **state)
 {
         (void)state;
         static const char section[] = "mcpServers";
         assert_refused(&config_json, section, "{\n  // mine\n}", 2, 3, "string or '}' expected near '/'");
         assert_refused(&config_json, section, "{\n  \"a\": 1,\n}", 3, 1, "string or '}' expected near '}'");
-        assert_refused(&config_json, section, "[]", 1, 1, "the file holds no object");
-        assert_refused(&config_json, section, "{\n  \"mcpServers\": []\n}", 2, 17, "the servers stand in no object");
-        assert_refused(&config_json, section, "{\n\xff}", 2, 1, "this is no UTF-8 text");
-        assert_bytes_refused(&config_json, section, "{\"a\": 1\0}", 9, 1, 8, "a zero byte is no text");
+        assert_refused(&config_json, section, "[]", 1, 1, "the file is not a JSON object");
+        assert_refused(&config_json, section, "{\n  \"mcpServers\": []\n}", 2, 17, "this must be an object");
+        assert_refused(&config_json, section, "{\n\xff}", 2, 1, "the text is not valid UTF-8");
+        assert_bytes_refused(&config_json, section, "{\"a\": 1\0}", 9, 1, 8, "the text has a zero byte");
         assert_refused(&config_json, section, "{\"a\": 1, \"a\": 2}", 1, 12, "duplicate object key near '\"a\"'");
 }
 
 /* --- TOML --- */
 
-#define TABLE "[mcp_servers.ringwall]\ncommand = \"/bin/r\"\nargs = [\"mcp\"]\n"
+#define NEW_TABLE "[mcp_servers.ringwall]\ncommand = \"/bin/r\"\nargs = [\"mcp\"]\n"
 
-static void test_toml_goes_to_the_end(void **state)
+static void test_toml_table_is_appended(void **state)
 {
         (void)state;
         static const struct config_case cases[] = {
-                { "", CONFIG_ADDED, TABLE },
-                { "model = \"o\"", CONFIG_ADDED, "model = \"o\"\n\n" TABLE },
+                { "", CONFIG_ADDED, NEW_TABLE },
+                { "model = \"o\"", CONFIG_ADDED, "model = \"o\"\n\n" NEW_TABLE },
                 { "a = 1\r\n", CONFIG_ADDED,
                   "a = 1\r\n\r\n[mcp_servers.ringwall]\r\ncommand = \"/bin/r\"\r\nargs = [\"mcp\"]\r\n" },
                 { "[mcp_servers]\n[mcp_servers.other] # x\ncommand = 'y'\n", CONFIG_ADDED,
-                  "[mcp_servers]\n[mcp_servers.other] # x\ncommand = 'y'\n\n" TABLE },
-                /* Not a header: inside of strings and arrays. */
-                { "a = \"\"\"\n[mcp_servers.ringwall]\n\"\"\"\nb = '''\n[mcp_servers.ringwall]'''\nc = [\n  [1], # ]\n  '['\n]\n",
+                  "[mcp_servers]\n[mcp_servers.other] # x\ncommand = 'y'\n\n" NEW_TABLE },
+                /* Table headers inside strings and arrays are not headers. */
+                { "a = \"\"\"\n[mcp_servers.ringwall]\n\"\"\"\nb = '''\n[mcp_servers.ringwall]'''\nc = [\n  [1], # ]\n "
+                  " '['\n]\n",
                   CONFIG_ADDED,
-                  "a = \"\"\"\n[mcp_servers.ringwall]\n\"\"\"\nb = '''\n[mcp_servers.ringwall]'''\nc = [\n  [1], # ]\n  '['\n]\n\n"
-                  TABLE },
+                  "a = \"\"\"\n[mcp_servers.ringwall]\n\"\"\"\nb = '''\n[mcp_servers.ringwall]'''\nc = [\n  [1], # ]\n "
+                  " '['\n]\n\n" NEW_TABLE },
                 { "a = \"\"\"x\\\"\"\"\"\"\nb = ''''''\nc.\"d e\".f = {g = [1, 2]}\n", CONFIG_ADDED,
-                  "a = \"\"\"x\\\"\"\"\"\"\nb = ''''''\nc.\"d e\".f = {g = [1, 2]}\n\n" TABLE },
+                  "a = \"\"\"x\\\"\"\"\"\"\nb = ''''''\nc.\"d e\".f = {g = [1, 2]}\n\n" NEW_TABLE },
                 { "[mcp_servers.ringwall-2]\n[x.mcp_servers.ringwall]\n[ringwall]\n", CONFIG_ADDED,
-                  "[mcp_servers.ringwall-2]\n[x.mcp_servers.ringwall]\n[ringwall]\n\n" TABLE },
+                  "[mcp_servers.ringwall-2]\n[x.mcp_servers.ringwall]\n[ringwall]\n\n" NEW_TABLE },
         };
         for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
                 assert_case(&config_toml, "mcp_servers", &cases[i], false);
 }
 
-static void test_a_toml_table_is_replaced_and_nothing_else(void **state)
+static void test_toml_table_is_replaced_and_the_rest_is_preserved(void **state)
 {
         (void)state;
         static const struct config_case cases[] = {
-                { "# top\n [ mcp_servers . \"ringwall\" ] # old\ncommand = 'x'\n# of the next\n\n[next]\na = 1\n", CONFIG_REPLACED,
-                  "# top\n" TABLE "# of the next\n\n[next]\na = 1\n" },
-                { "[mcp_servers.ringwall]\ncommand = \"/bin/r\"\n\n[mcp_servers.ringwall.env]\nA = \"b\"\n\n[next]\n", CONFIG_REPLACED,
-                  TABLE "\n[next]\n" },
-                { "[mcp_servers.ringwall.env]\nA = \"b\"\n[next]\na = 1\n[mcp_servers.ringwall]\ncommand = \"x\"", CONFIG_REPLACED,
-                  TABLE "[next]\na = 1\n" },
+                { "# top\n [ mcp_servers . \"ringwall\" ] # old\ncommand = 'x'\n# of the next\n\n[next]\na = 1\n",
+                  CONFIG_REPLACED, "# top\n" NEW_TABLE "# of the next\n\n[next]\na = 1\n" },
+                { "[mcp_servers.ringwall]\ncommand = \"/bin/r\"\n\n[mcp_servers.ringwall.env]\nA = \"b\"\n\n[next]\n",
+                  CONFIG_REPLACED, NEW_TABLE "\n[next]\n" },
+                { "[mcp_servers.ringwall.env]\nA = \"b\"\n[next]\na = 1\n[mcp_servers.ringwall]\ncommand = \"x\"",
+                  CONFIG_REPLACED, NEW_TABLE "[next]\na = 1\n" },
                 { "[mcp_servers.ringwall]\r\nargs = [\r\n 'a', # b\r\n]\r\n[next]\r\n", CONFIG_REPLACED,
                   "[mcp_servers.ringwall]\r\ncommand = \"/bin/r\"\r\nargs = [\"mcp\"]\r\n[next]\r\n" },
-                { "[mcp_servers.'ringwall']\nargs   = [ \"mcp\" ] # fine\n\ncommand=\"\\/bin/r\"\n[next]\n", CONFIG_SAME, NULL },
+                { "[mcp_servers.'ringwall']\nargs   = [ \"mcp\" ] # fine\n\ncommand=\"\\/bin/r\"\n[next]\n",
+                  CONFIG_SAME, NULL },
         };
         for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
                 assert_case(&config_toml, "mcp_servers", &cases[i], true);
         assert_case(&config_toml, "mcp_servers", &(struct config_case){
                     "a = 1\n[mcp_servers.ringwall]\ncommand = 'x'\n\n[b]\n", CONFIG_OTHER,
                     "[mcp_servers.ringwall]\ncommand = 'x'\n" }, false);
-        /* One more key makes it another entry. */
-        assert_case(&config_toml, "mcp_servers", &(struct config_case){ TABLE "enabled = false\n", CONFIG_OTHER,
-                    TABLE "enabled = false\n" }, false);
+        /* An entry with one more key is a different entry. */
+        assert_case(&config_toml, "mcp_servers", &(struct config_case){ NEW_TABLE "enabled = false\n", CONFIG_OTHER,
+                    NEW_TABLE "enabled = false\n" }, false);
 }
 
-static void test_toml_that_cannot_be_changed_is_refused_with_its_place(void **state)
+static void test_toml_that_cannot_be_edited_is_refused_with_its_position(void **state)
 {
         (void)state;
         static const struct {
@@ -190,35 +203,39 @@ static void test_toml_that_cannot_be_changed_is_refused_with_its_place(void **st
                 unsigned line, column;
                 const char *message;
         } cases[] = {
-                { "mcp_servers = { x = {} }\n", 1, 1, "the servers are written in another way here than as tables" },
-                { "a = 1\nmcp_servers.ringwall.command = 'x'\n", 2, 1, "the servers are written in another way here than as tables" },
-                { "[mcp_servers]\n  ringwall = {}\n", 2, 3, "the servers are written in another way here than as tables" },
+                { "mcp_servers = { x = {} }\n", 1, 1, "the servers are not written as tables here" },
+                { "a = 1\nmcp_servers.ringwall.command = 'x'\n", 2, 1,
+                  "the servers are not written as tables here" },
+                { "[mcp_servers]\n  ringwall = {}\n", 2, 3,
+                  "the servers are not written as tables here" },
                 { "[[mcp_servers]]\n", 1, 1, "the servers are an array of tables here" },
                 { "[[mcp_servers.ringwall]]\n", 1, 1, "the servers are an array of tables here" },
                 { "a = \"x\nb = 1\n", 1, 5, "this string does not end on its line" },
                 { "a = '''x\n", 1, 5, "this string does not end" },
-                { "\xc3\xa4\n", 1, 1, "a name should stand here" },
-                { "a\n", 1, 2, "a '=' should stand here" },
-                { "a =\n", 1, 4, "a value should stand here" },
+                { "\xc3\xa4\n", 1, 1, "expected a name" },
+                { "a\n", 1, 2, "expected '='" },
+                { "a =\n", 1, 4, "expected a value" },
                 { "\na = [1,\n", 2, 5, "this bracket is not closed" },
-                { "a = 1]\n", 1, 6, "this bracket closes nothing" },
-                { "[a] b\n", 1, 5, "the line should end here" },
-                { "[a\n", 1, 3, "the name of the table should end here" },
-                { "\"\\q\" = 1\n", 1, 1, "this name is not understood" },
-                { "a = 1\n\xff\n", 2, 1, "this is no UTF-8 text" },
+                { "a = 1]\n", 1, 6, "unmatched closing bracket" },
+                { "[a] b\n", 1, 5, "expected the end of the line" },
+                { "[a\n", 1, 3, "expected the end of the table's name" },
+                { "\"\\q\" = 1\n", 1, 1, "this name is invalid" },
+                { "a = 1\n\xff\n", 2, 1, "the text is not valid UTF-8" },
         };
         for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
-                assert_refused(&config_toml, "mcp_servers", cases[i].text, cases[i].line, cases[i].column, cases[i].message);
+                assert_refused(&config_toml, "mcp_servers", cases[i].text, cases[i].line, cases[i].column,
+                               cases[i].message);
 }
 
 static void test_toml_strings_are_escaped(void **state)
 {
         (void)state;
-        CLEANUP_JSON json_t *value = value_of("\"\\ \n\x7f \xc3\xa4\xf0\x9f\x98\x80");
+        CLEANUP_JSON json_t *value = make_value("\"\\ \n\x7f \xc3\xa4\xf0\x9f\x98\x80");
         const struct config_entry entry = { "s", "n", value };
         CLEANUP_TEXT struct text out = { 0 };
         config_toml.print(&entry, &out);
-        assert_string_equal(out.data, "[s.n]\ncommand = \"/bin/r\"\nargs = [\"\\\"\\\\ \\u000A\\u007F \xc3\xa4\xf0\x9f\x98\x80\"]\n");
+        assert_string_equal(out.data, "[s.n]\ncommand = \"/bin/r\"\nargs = [\"\\\"\\\\ \\u000A\\u007F "
+                                      "\xc3\xa4\xf0\x9f\x98\x80\"]\n");
         CLEANUP_CONFIG_CHANGE struct config_change change = { 0 };
         struct error e = { 0 };
         assert_int_equal(config_toml.set(&entry, out.data, out.length, false, &change, &e), CONFIG_SAME);
@@ -227,12 +244,12 @@ static void test_toml_strings_are_escaped(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_json_goes_in_beside_what_is_there),
-                cmocka_unit_test(test_json_of_the_same_name_is_replaced_only_by_force),
-                cmocka_unit_test(test_what_is_not_json_is_refused_with_its_place),
-                cmocka_unit_test(test_toml_goes_to_the_end),
-                cmocka_unit_test(test_a_toml_table_is_replaced_and_nothing_else),
-                cmocka_unit_test(test_toml_that_cannot_be_changed_is_refused_with_its_place),
+                cmocka_unit_test(test_json_entry_is_added_and_the_rest_is_preserved),
+                cmocka_unit_test(test_json_entry_of_the_same_name_is_replaced_only_by_force),
+                cmocka_unit_test(test_malformed_json_is_refused_with_its_position),
+                cmocka_unit_test(test_toml_table_is_appended),
+                cmocka_unit_test(test_toml_table_is_replaced_and_the_rest_is_preserved),
+                cmocka_unit_test(test_toml_that_cannot_be_edited_is_refused_with_its_position),
                 cmocka_unit_test(test_toml_strings_are_escaped),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

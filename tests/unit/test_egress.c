@@ -1,4 +1,4 @@
-/* Egress without its sockets: addresses that stand for names, what is told of refusals, what is said over a connection. */
+/* Egress without its sockets: addresses that represent names, reports of refusals, inspection of connections. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <setjmp.h>
@@ -14,74 +14,87 @@
 #include <cmocka.h>
 
 #include "base/memory.h"
+#include "egress/event_reporter.h"
 #include "egress/inspection.h"
-#include "egress/names.h"
-#include "egress/telling.h"
+#include "egress/placeholders.h"
 
 /* --- names --- */
 
 static void test_a_name_has_one_address_of_each_family(void **state)
 {
         (void)state;
-        struct names n = { 0 };
+        struct placeholders n = { 0 };
         uint8_t v4[4], v6[16];
         char text[INET6_ADDRSTRLEN];
-        assert_int_equal(names_number(&n, "example.com"), 0);
-        assert_int_equal(names_number(&n, "example.org"), 1);
-        assert_int_equal(names_number(&n, "example.com"), 0);
-        names_v4(1, v4);
-        names_v6(1, v6);
+        assert_int_equal(placeholders_get_number(&n, "example.com"), 0);
+        assert_int_equal(placeholders_get_number(&n, "example.org"), 1);
+        assert_int_equal(placeholders_get_number(&n, "example.com"), 0);
+        placeholder_v4(1, v4);
+        placeholder_v6(1, v6);
         assert_string_equal(inet_ntop(AF_INET, v4, text, sizeof text), "198.18.0.3");
-        assert_string_equal(names_find(&n, v4, sizeof v4), "example.org");
+        assert_string_equal(placeholders_find(&n, v4, sizeof v4), "example.org");
         assert_string_equal(inet_ntop(AF_INET6, v6, text, sizeof text), "fd72:696e:6777:616c::3");
-        assert_string_equal(names_find(&n, v6, sizeof v6), "example.org");
-        names_done(&n);
+        assert_string_equal(placeholders_find(&n, v6, sizeof v6), "example.org");
+        placeholders_done(&n);
 }
 
-static void test_other_addresses_stand_for_nothing(void **state)
+static void test_other_addresses_represent_no_name(void **state)
 {
         (void)state;
         static const char *const rows[] = {
-                "198.18.0.0", "198.18.0.1", "198.18.0.3", "198.19.255.255", "198.17.255.255", "0.0.0.0", "255.255.255.255", "127.0.0.1",
-                "fd72:696e:6777:616c::", "fd72:696e:6777:616c::1", "fd72:696e:6777:616c::3", "fd72:696e:6777:616c:1::2",
-                "fd72:696e:6777:616d::2", "fd72:696e:6777:616c::1:0:2", "::2", "::ffff:198.18.0.2",
+                "198.18.0.0",
+                "198.18.0.1",
+                "198.18.0.3",
+                "198.19.255.255",
+                "198.17.255.255",
+                "0.0.0.0",
+                "255.255.255.255",
+                "127.0.0.1",
+                "fd72:696e:6777:616c::",
+                "fd72:696e:6777:616c::1",
+                "fd72:696e:6777:616c::3",
+                "fd72:696e:6777:616c:1::2",
+                "fd72:696e:6777:616d::2",
+                "fd72:696e:6777:616c::1:0:2",
+                "::2",
+                "::ffff:198.18.0.2",
         };
-        struct names n = { 0 };
-        assert_int_equal(names_number(&n, "example.com"), 0);
+        struct placeholders n = { 0 };
+        assert_int_equal(placeholders_get_number(&n, "example.com"), 0);
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
                 uint8_t bytes[16];
                 bool v6 = strchr(rows[i], ':');
                 assert_int_equal(inet_pton(v6 ? AF_INET6 : AF_INET, rows[i], bytes), 1);
-                if (names_find(&n, bytes, v6 ? 16 : 4))
-                        fail_msg("%s stands for something", rows[i]);
+                if (placeholders_find(&n, bytes, v6 ? 16 : 4))
+                        fail_msg("%s represents a name", rows[i]);
         }
-        names_done(&n);
+        placeholders_done(&n);
 }
 
 static void test_many_names_keep_their_addresses_and_too_many_are_refused(void **state)
 {
         (void)state;
-        struct names n = { 0 };
+        struct placeholders n = { 0 };
         char name[32];
-        for (int i = 0; i < NAMES_MOST; i++) {
+        for (int i = 0; i < PLACEHOLDERS_MAX; i++) {
                 (void)snprintf(name, sizeof name, "n%d.example.com", i);
-                assert_int_equal(names_number(&n, name), i);
+                assert_int_equal(placeholders_get_number(&n, name), i);
         }
-        assert_int_equal(names_number(&n, "one.more.example.com"), -ENOSPC);
-        for (size_t i = 0; i < NAMES_MOST; i++) {
+        assert_int_equal(placeholders_get_number(&n, "one.more.example.com"), -ENOSPC);
+        for (size_t i = 0; i < PLACEHOLDERS_MAX; i++) {
                 uint8_t v4[4];
                 (void)snprintf(name, sizeof name, "n%zu.example.com", i);
-                names_v4(i, v4);
-                assert_string_equal(names_find(&n, v4, sizeof v4), name);
-                assert_int_equal(names_number(&n, name), (int)i);
+                placeholder_v4(i, v4);
+                assert_string_equal(placeholders_find(&n, v4, sizeof v4), name);
+                assert_int_equal(placeholders_get_number(&n, name), (int)i);
         }
-        names_done(&n);
+        placeholders_done(&n);
 }
 
-/* --- telling --- */
+/* --- reporting to the front --- */
 
 struct front {
-        struct telling telling;
+        struct event_reporter reporter;
         int fd;
 };
 
@@ -89,74 +102,76 @@ static void open_front(struct front *f)
 {
         int ends[2];
         assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
-        *f = (struct front){ .telling.front = ends[0], .fd = ends[1] };
+        *f = (struct front){ .reporter.front = ends[0], .fd = ends[1] };
 }
 
-static bool hear(struct front *f, struct egress_event *ret)
+static bool receive(struct front *f, struct egress_event *ret)
 {
         return recv(f->fd, ret, sizeof *ret, MSG_DONTWAIT) == sizeof *ret;
 }
 
 static void close_front(struct front *f)
 {
-        telling_end(&f->telling);
-        (void)close(f->telling.front);
+        event_reporter_end(&f->reporter);
+        (void)close(f->reporter.front);
         (void)close(f->fd);
 }
 
-static void test_the_same_refusal_is_told_ever_more_rarely(void **state)
+static void test_the_same_refusal_is_reported_at_powers_of_two(void **state)
 {
         (void)state;
         struct front f;
-        struct egress_event event = { .reason = REASON_NAME, .rule = -1, .host = "example.com" }, heard;
-        unsigned told = 0, counted = 0;
+        struct egress_event event = { .reason = REASON_NAME, .rule = -1, .host = "example.com" }, received;
+        unsigned reported = 0, counted = 0;
         open_front(&f);
         for (int i = 0; i < 1000; i++) {
-                tell_refusal(&f.telling, &event);
-                while (hear(&f, &heard)) {
-                        told++;
-                        counted += heard.count;
+                report_refusal(&f.reporter, &event);
+                while (receive(&f, &received)) {
+                        reported++;
+                        counted += received.count;
                 }
         }
-        assert_int_equal(told, 10);      /* 1, 2, 4 … 512 */
+        assert_int_equal(reported, 10);      /* the 1st, 2nd, 4th … 512th */
         assert_int_equal(counted, 512);
-        telling_end(&f.telling);
-        assert_true(hear(&f, &heard));
-        assert_int_equal(heard.count, 488);
-        assert_string_equal(heard.host, "example.com");
-        assert_false(hear(&f, &heard));
+        event_reporter_end(&f.reporter);
+        assert_true(receive(&f, &received));
+        assert_int_equal(received.count, 488);
+        assert_string_equal(received.host, "example.com");
+        assert_false(receive(&f, &received));
         close_front(&f);
 }
 
-static void test_different_refusals_are_told_each_up_to_a_number(void **state)
+static void test_different_refusals_are_reported_up_to_a_limit(void **state)
 {
         (void)state;
         struct front f;
-        struct egress_event heard;
-        unsigned told = 0;
+        struct egress_event received;
+        unsigned reported = 0;
         open_front(&f);
-        for (int i = 0; i < TELLING_MOST + 5; i++) {
+        for (int i = 0; i < REFUSALS_REPORTED_MAX + 5; i++) {
                 struct egress_event event = { .reason = REASON_NAME, .rule = -1 };
                 (void)snprintf(event.host, sizeof event.host, "n%d.example.com", i);
-                tell_refusal(&f.telling, &event);
-                while (hear(&f, &heard))
-                        told++;
+                report_refusal(&f.reporter, &event);
+                while (receive(&f, &received))
+                        reported++;
         }
-        assert_int_equal(told, TELLING_MOST);
-        telling_end(&f.telling);
-        assert_true(hear(&f, &heard));
-        assert_int_equal(heard.count, 5);
-        assert_string_equal(heard.host, "other hosts");
+        assert_int_equal(reported, REFUSALS_REPORTED_MAX);
+        event_reporter_end(&f.reporter);
+        assert_true(receive(&f, &received));
+        assert_int_equal(received.count, 5);
+        assert_string_equal(received.host, "other hosts");
         close_front(&f);
 }
 
 /* --- inspection --- */
 
-/* A ClientHello with a server name, or without when it is NULL. */
+/* Writes a ClientHello, with a server name unless `name` is NULL. Returns its length. */
 static size_t write_hello(const char *name, uint8_t *ret)
 {
-        static const uint8_t start[] = { 3, 3, [34] = 0, 0, 2, 0x13, 0x01, 1, 0 }; /* version, random, no session, one cipher */
-        size_t length = name ? strlen(name) : 0, extensions = name ? length + 9 : 0, body = sizeof start + 2 + extensions;
+        /* version, random, no session, one cipher */
+        static const uint8_t start[] = { 3, 3, [34] = 0, 0, 2, 0x13, 0x01, 1, 0 };
+        size_t length = name ? strlen(name) : 0, extensions = name ? length + 9 : 0,
+               body = sizeof start + 2 + extensions;
         uint8_t *p = ret;
         *p++ = 0x16, *p++ = 3, *p++ = 1, *p++ = (uint8_t)((body + 4) >> 8), *p++ = (uint8_t)(body + 4);
         *p++ = 1, *p++ = 0, *p++ = (uint8_t)(body >> 8), *p++ = (uint8_t)body;
@@ -164,7 +179,9 @@ static size_t write_hello(const char *name, uint8_t *ret)
         p += sizeof start;
         *p++ = (uint8_t)(extensions >> 8), *p++ = (uint8_t)extensions;
         if (name) {
-                const uint8_t head[] = { 0, 0, 0, (uint8_t)(length + 5), 0, (uint8_t)(length + 3), 0, 0, (uint8_t)length };
+                const uint8_t head[] = {
+                        0, 0, 0, (uint8_t)(length + 5), 0, (uint8_t)(length + 3), 0, 0, (uint8_t)length
+                };
                 memcpy(p, head, sizeof head);
                 memcpy(p + sizeof head, name, length);
                 p += sizeof head + length;
@@ -172,14 +189,14 @@ static size_t write_hello(const char *name, uint8_t *ret)
         return (size_t)(p - ret);
 }
 
-/* Shows it all at once, as what a program says first to example.com. */
-static enum inspection_result look(uint16_t port, const void *bytes, size_t length, struct inspected *ret)
+/* Inspects the bytes as the first data of a connection to example.com. */
+static enum inspection_result inspect(uint16_t port, const void *bytes, size_t length, struct inspection_verdict *ret)
 {
         struct inspection i;
         inspection_begin(&i, "example.com", port, false);
-        enum inspection_result result = inspection_look(&i, bytes, length, false, ret);
+        enum inspection_result result = inspection_inspect(&i, bytes, length, false, ret);
         inspection_done(&i);
-        text_done(&ret->instead);
+        text_done(&ret->replacement);
         return result;
 }
 
@@ -204,17 +221,18 @@ static void test_tls_must_name_the_host(void **state)
         };
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
                 uint8_t bytes[512];
-                struct inspected found;
+                struct inspection_verdict verdict;
                 size_t length = write_hello(rows[i].name, bytes);
-                enum inspection_result result = look(rows[i].port, bytes, length, &found);
-                if (result != rows[i].result || found.reason != rows[i].reason)
-                        fail_msg("%s at %u: %d for %d", rows[i].name, rows[i].port, result, found.reason);
-                for (size_t cut = 1; cut < length && rows[i].result == INSPECTION_ALL; cut++)
-                        assert_int_equal(look(rows[i].port, bytes, cut, &found), INSPECTION_MORE);
+                enum inspection_result result = inspect(rows[i].port, bytes, length, &verdict);
+                if (result != rows[i].result || verdict.reason != rows[i].reason)
+                        fail_msg("%s, port %u: result %d, reason %d", rows[i].name, rows[i].port, result,
+                                 verdict.reason);
+                for (size_t prefix = 1; prefix < length && rows[i].result == INSPECTION_ALL; prefix++)
+                        assert_int_equal(inspect(rows[i].port, bytes, prefix, &verdict), INSPECTION_MORE);
         }
 }
 
-static void test_http_must_name_the_host_and_other_things_need_a_port_of_their_own(void **state)
+static void test_http_must_name_the_host_and_other_protocols_need_another_port(void **state)
 {
         (void)state;
         static const struct {
@@ -223,20 +241,23 @@ static void test_http_must_name_the_host_and_other_things_need_a_port_of_their_o
                 enum inspection_result result;
                 enum egress_reason reason;
         } rows[] = {
-                { "GET / HTTP/1.1\r\nHost: example.com\r\n\r\n", 80, INSPECTION_TAKE, REASON_NONE },
-                { "GET / HTTP/1.1\r\nHost: Example.COM:80\r\n\r\n", 80, INSPECTION_TAKE, REASON_NONE },
-                { "GET / HTTP/1.1\r\nHost: example.com:8080\r\n\r\n", 8080, INSPECTION_TAKE, REASON_NONE },
+                { "GET / HTTP/1.1\r\nHost: example.com\r\n\r\n", 80, INSPECTION_REPLACE, REASON_NONE },
+                { "GET / HTTP/1.1\r\nHost: Example.COM:80\r\n\r\n", 80, INSPECTION_REPLACE, REASON_NONE },
+                { "GET / HTTP/1.1\r\nHost: example.com:8080\r\n\r\n", 8080, INSPECTION_REPLACE, REASON_NONE },
                 { "GET / HTTP/1.1\r\nHost: example.com:8080\r\n\r\n", 80, INSPECTION_REFUSE, REASON_OTHER_HOST },
                 { "GET / HTTP/1.1\r\nHost: evil.org\r\n\r\n", 80, INSPECTION_REFUSE, REASON_OTHER_HOST },
                 { "GET / HTTP/1.1\r\nHost: evil.org\r\n\r\n", 8080, INSPECTION_REFUSE, REASON_OTHER_HOST },
                 { "GET http://evil.org/ HTTP/1.1\r\nHost: evil.org\r\n\r\n", 80, INSPECTION_REFUSE, REASON_OTHER_HOST },
-                { "GET http://evil.org/ HTTP/1.1\r\nHost: example.com\r\n\r\n", 80, INSPECTION_REFUSE, REASON_BAD_HTTP },
-                { "CONNECT evil.org:443 HTTP/1.1\r\nHost: evil.org:443\r\n\r\n", 80, INSPECTION_REFUSE, REASON_BAD_HTTP },
-                { "GET / HTTP/1.1\r\nHost: example.com\r\nHost: evil.org\r\n\r\n", 80, INSPECTION_REFUSE, REASON_BAD_HTTP },
+                { "GET http://evil.org/ HTTP/1.1\r\nHost: example.com\r\n\r\n", 80, INSPECTION_REFUSE,
+                  REASON_BAD_HTTP },
+                { "CONNECT evil.org:443 HTTP/1.1\r\nHost: evil.org:443\r\n\r\n", 80, INSPECTION_REFUSE,
+                  REASON_BAD_HTTP },
+                { "GET / HTTP/1.1\r\nHost: example.com\r\nHost: evil.org\r\n\r\n", 80, INSPECTION_REFUSE,
+                  REASON_BAD_HTTP },
                 { "GET / HTTP/1.0\r\n\r\n", 80, INSPECTION_REFUSE, REASON_BAD_HTTP },
                 { "GET / HTTP/1.1\r\nHost : example.com\r\n\r\n", 80, INSPECTION_REFUSE, REASON_BAD_HTTP },
                 { "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 80, INSPECTION_REFUSE, REASON_NO_HTTP },
-                { "\r\nGET / HTTP/1.1\r\nHost: example.com\r\n\r\n", 80, INSPECTION_TAKE, REASON_NONE },
+                { "\r\nGET / HTTP/1.1\r\nHost: example.com\r\n\r\n", 80, INSPECTION_REPLACE, REASON_NONE },
                 { "\r\nGET / HTTP/1.1\r\nHost: evil.org\r\n\r\n", 8080, INSPECTION_REFUSE, REASON_OTHER_HOST },
                 { "get\t/ http/1.1\r\nHost: evil.org\r\n\r\n", 8080, INSPECTION_REFUSE, REASON_BAD_HTTP },
                 { "SSH-2.0-OpenSSH_9.2\r\n", 80, INSPECTION_REFUSE, REASON_NO_HTTP },
@@ -248,30 +269,33 @@ static void test_http_must_name_the_host_and_other_things_need_a_port_of_their_o
                 { "PING\r\n", 6379, INSPECTION_ALL, REASON_NONE },
                 { "\x01\x02", 5432, INSPECTION_ALL, REASON_NONE },
                 { "USER me", 21, INSPECTION_PASS, REASON_NONE },
-                { "GET / HTTP/1.1\r\nHost: evil.org\r\n", 8080, INSPECTION_PASS, REASON_NONE }, /* its end will not */
+                /* The end of this head would be refused. */
+                { "GET / HTTP/1.1\r\nHost: evil.org\r\n", 8080, INSPECTION_PASS, REASON_NONE },
                 { "GET / HTTP/1.1\nHost: evil.org\n\n", 8080, INSPECTION_REFUSE, REASON_BAD_HTTP },
                 { "GET / HTTP/1.1\r\nHost: evil.org\n", 8080, INSPECTION_REFUSE, REASON_BAD_HTTP },
                 { "GET / HTTP/1.1\r\nHost: exam", 80, INSPECTION_MORE, REASON_NONE },
         };
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-                struct inspected found;
-                enum inspection_result result = look(rows[i].port, rows[i].bytes, strlen(rows[i].bytes), &found);
-                if (result != rows[i].result || found.reason != rows[i].reason)
-                        fail_msg("%s at %u: %d for %d", rows[i].bytes, rows[i].port, result, found.reason);
+                struct inspection_verdict verdict;
+                enum inspection_result result = inspect(rows[i].port, rows[i].bytes, strlen(rows[i].bytes), &verdict);
+                if (result != rows[i].result || verdict.reason != rows[i].reason)
+                        fail_msg("%s, port %u: result %d, reason %d", rows[i].bytes, rows[i].port, result,
+                                 verdict.reason);
         }
 }
 
-/* Everything that a program sends, in one piece or byte by byte: what came through of it. */
-static enum egress_reason relay(uint16_t port, const char *bytes, size_t piece, struct text *ret)
+/* Inspects everything that a program sends, in pieces. *ret gets the bytes that passed. */
+static enum egress_reason relay_all(uint16_t port, const char *bytes, size_t piece, struct text *ret)
 {
         struct inspection i;
-        struct inspected found = { 0 };
+        struct inspection_verdict verdict = { 0 };
         size_t at = 0, shown = 0, length = strlen(bytes);
         inspection_begin(&i, "example.com", port, false);
         while (at < length) {
                 if (shown <= at)
                         shown = at + piece < length ? at + piece : length;
-                enum inspection_result result = inspection_look(&i, (const uint8_t *)bytes + at, shown - at, false, &found);
+                enum inspection_result result =
+                        inspection_inspect(&i, (const uint8_t *)bytes + at, shown - at, false, &verdict);
                 if (result == INSPECTION_REFUSE)
                         break;
                 if (result == INSPECTION_MORE) {
@@ -281,22 +305,22 @@ static enum egress_reason relay(uint16_t port, const char *bytes, size_t piece, 
                         continue;
                 }
                 if (result == INSPECTION_ALL)
-                        found.bytes = length - at;
-                text_add_bytes(ret, result == INSPECTION_TAKE ? found.instead.data : bytes + at,
-                               result == INSPECTION_TAKE ? found.instead.length : found.bytes);
-                text_done(&found.instead);
-                at += found.bytes;
+                        verdict.bytes = length - at;
+                text_add_bytes(ret, result == INSPECTION_REPLACE ? verdict.replacement.data : bytes + at,
+                               result == INSPECTION_REPLACE ? verdict.replacement.length : verdict.bytes);
+                text_done(&verdict.replacement);
+                at += verdict.bytes;
         }
         inspection_done(&i);
-        text_done(&found.instead);
-        return found.reason;
+        text_done(&verdict.replacement);
+        return verdict.reason;
 }
 
 #define GET "GET / HTTP/1.1\r\nHost: example.com\r\n\r\n"
 #define OTHER "GET / HTTP/1.1\r\nHost: evil.org\r\n\r\n"
 #define POST "POST / HTTP/1.1\r\nHost: example.com\r\n"
 
-static void test_every_request_of_a_connection_is_looked_at(void **state)
+static void test_every_request_of_a_connection_is_inspected(void **state)
 {
         (void)state;
         static const struct {
@@ -305,7 +329,7 @@ static void test_every_request_of_a_connection_is_looked_at(void **state)
                 { GET GET GET, "" },
                 { GET, OTHER },
                 { POST "Content-Length: 5\r\n\r\n12345" GET, OTHER },
-                { POST "Content-Length: 38\r\n\r\n" OTHER "12345" GET, OTHER }, /* one in a body is none */
+                { POST "Content-Length: 38\r\n\r\n" OTHER "12345" GET, OTHER }, /* not a request: a body */
                 { POST "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n" GET, OTHER },
                 { POST "Transfer-Encoding: chunked\r\n\r\n0\r\nX: y\r\n\r\n", OTHER },
         };
@@ -315,14 +339,14 @@ static void test_every_request_of_a_connection_is_looked_at(void **state)
                         CLEANUP_TEXT struct text all = { 0 }, out = { 0 };
                         text_add(&all, rows[i].good);
                         text_add(&all, rows[i].bad);
-                        enum egress_reason reason = relay(80, all.data, pieces[j], &out);
+                        enum egress_reason reason = relay_all(80, all.data, pieces[j], &out);
                         assert_int_equal(reason, *rows[i].bad ? REASON_OTHER_HOST : REASON_NONE);
                         assert_string_equal(out.data, rows[i].good);
                 }
         }
 }
 
-static void test_on_any_port_no_head_for_another_host_gets_to_its_end(void **state)
+static void test_on_other_ports_a_request_for_another_host_never_passes_completely(void **state)
 {
         (void)state;
         static const struct {
@@ -334,16 +358,17 @@ static void test_on_any_port_no_head_for_another_host_gets_to_its_end(void **sta
                 { "\r\n\r\nGET / HTTP/1.1\r\nHost: evil.org:8080\r\n\r\n", REASON_OTHER_HOST },
                 { "GET / HTTP/1.1\nHost: evil.org:8080\n\n", REASON_BAD_HTTP },
                 { "get / http/1.1\r\nHost: evil.org:8080\r\n\r\n", REASON_BAD_HTTP },
-                { "GET / HTTP/1.1\r\nHost: example.com:8080\r\n\r\nGET / HTTP/1.1\r\nHost: evil.org:8080\r\n\r\n", REASON_OTHER_HOST },
-                { "hello\r\nGET / HTTP/1.1\r\nHost: evil.org:8080\r\n\r\n", REASON_NONE }, /* that is no request */
+                { "GET / HTTP/1.1\r\nHost: example.com:8080\r\n\r\nGET / HTTP/1.1\r\nHost: evil.org:8080\r\n\r\n",
+                  REASON_OTHER_HOST },
+                { "hello\r\nGET / HTTP/1.1\r\nHost: evil.org:8080\r\n\r\n", REASON_NONE }, /* not a request */
         };
         static const size_t pieces[] = { 1, 2, 7, 4096 };
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
                 for (size_t j = 0; j < ARRAY_SIZE(pieces); j++) {
                         CLEANUP_TEXT struct text out = { 0 };
-                        enum egress_reason reason = relay(8080, rows[i].bytes, pieces[j], &out);
+                        enum egress_reason reason = relay_all(8080, rows[i].bytes, pieces[j], &out);
                         if (reason != rows[i].reason)
-                                fail_msg("%s in %zu: %d", rows[i].bytes, pieces[j], reason);
+                                fail_msg("%s in pieces of %zu: reason %d", rows[i].bytes, pieces[j], reason);
                         if (reason != REASON_NONE && out.length >= strlen(rows[i].bytes))
                                 fail_msg("%s has passed", rows[i].bytes);
                         if (reason == REASON_NONE)
@@ -352,10 +377,11 @@ static void test_on_any_port_no_head_for_another_host_gets_to_its_end(void **sta
         }
 }
 
-static void test_after_an_upgrade_only_the_answer_says_what_is_spoken(void **state)
+static void test_after_an_upgrade_the_servers_answer_decides_the_protocol(void **state)
 {
         (void)state;
-        static const char request[] = "GET /chat HTTP/1.1\r\nHost: example.com\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n";
+        static const char request[] = "GET /chat HTTP/1.1\r\nHost: example.com\r\nConnection: Upgrade\r\nUpgrade: "
+                                      "websocket\r\n\r\n";
         static const struct {
                 const char *answer;
                 enum inspection_result next;
@@ -366,24 +392,27 @@ static void test_after_an_upgrade_only_the_answer_says_what_is_spoken(void **sta
         };
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
                 struct inspection x;
-                struct inspected found;
+                struct inspection_verdict verdict;
                 inspection_begin(&x, "example.com", 80, false);
-                assert_int_equal(inspection_look(&x, (const uint8_t *)request, strlen(request), false, &found), INSPECTION_TAKE);
-                text_done(&found.instead);
-                assert_int_equal(inspection_look(&x, (const uint8_t *)OTHER, strlen(OTHER), false, &found), INSPECTION_WAIT);
+                assert_int_equal(inspection_inspect(&x, (const uint8_t *)request, strlen(request), false, &verdict),
+                                 INSPECTION_REPLACE);
+                text_done(&verdict.replacement);
+                assert_int_equal(inspection_inspect(&x, (const uint8_t *)OTHER, strlen(OTHER), false, &verdict),
+                                 INSPECTION_WAIT);
                 assert_false(inspection_answer(&x, (const uint8_t *)"HTTP/1.1 1", 10));
                 assert_true(inspection_answer(&x, (const uint8_t *)rows[i].answer, strlen(rows[i].answer)));
-                assert_int_equal(inspection_look(&x, (const uint8_t *)OTHER, strlen(OTHER), false, &found), rows[i].next);
-                text_done(&found.instead);
+                assert_int_equal(inspection_inspect(&x, (const uint8_t *)OTHER, strlen(OTHER), false, &verdict),
+                                 rows[i].next);
+                text_done(&verdict.replacement);
                 inspection_done(&x);
         }
 }
 
-/* A ClientHello of TLS 1.3: its version is in an extension behind the name. */
-static size_t write_new_hello(const char *name, uint8_t *ret)
+/* Writes a ClientHello of TLS 1.3, whose version is in an extension after the name. */
+static size_t write_tls13_hello(const char *name, uint8_t *ret)
 {
         static const uint8_t versions[] = { 0, 43, 0, 3, 2, 3, 4 };
-        const size_t lengths[] = { 3, 7, 5 + 4 + 41 };  /* of the record, the message, the extensions: where they are */
+        const size_t lengths[] = { 3, 7, 5 + 4 + 41 };  /* offsets of the lengths to change */
         size_t length = write_hello(name, ret);
         memcpy(ret + length, versions, sizeof versions);
         for (size_t i = 0; i < ARRAY_SIZE(lengths); i++) {
@@ -393,16 +422,18 @@ static size_t write_new_hello(const char *name, uint8_t *ret)
         return length + sizeof versions;
 }
 
-static void test_a_second_hello_is_looked_at_if_the_server_asks(void **state)
+static void test_a_second_client_hello_is_inspected_if_the_server_requests_it(void **state)
 {
         (void)state;
-        static const uint8_t again[] = {
-                0x16, 3, 3, 0, 56, 2, 0, 0, 52, 3, 3, 0xcf, 0x21, 0xad, 0x74, 0xe5, 0x9a, 0x61, 0x11, 0xbe, 0x1d, 0x8c, 0x02, 0x1e, 0x65,
-                0xb8, 0x91, 0xc2, 0xa2, 0x11, 0x16, 0x7a, 0xbb, 0x8c, 0x5e, 0x07, 0x9e, 0x09, 0xe2, 0xc8, 0xa8, 0x33, 0x9c,
+        static const uint8_t retry_request[] = {
+                0x16, 3,    3,    0,    56,   2,    0,    0,    52,   3,    3,    0xcf, 0x21, 0xad, 0x74,
+                0xe5, 0x9a, 0x61, 0x11, 0xbe, 0x1d, 0x8c, 0x02, 0x1e, 0x65, 0xb8, 0x91, 0xc2, 0xa2, 0x11,
+                0x16, 0x7a, 0xbb, 0x8c, 0x5e, 0x07, 0x9e, 0x09, 0xe2, 0xc8, 0xa8, 0x33, 0x9c,
         };
-        static const uint8_t other[sizeof again] = { 0x16, 3, 3, 0, 56, 2, 0, 0, 52, 3, 3, 1 }, alert[] = { 0x15, 3, 3, 0, 2, 2, 49 };
-        static const uint8_t cut[] = { 0x16, 3, 3, 0, 6, 2, 0, 0, 52, 3, 3 };
-        static const uint8_t early[] = { 0x17, 3, 3, 1, 0, 1, 2, 3 };
+        static const uint8_t server_hello[sizeof retry_request] = { 0x16, 3, 3, 0, 56, 2, 0, 0, 52, 3, 3, 1 },
+                                          alert[] = { 0x15, 3, 3, 0, 2, 2, 49 };
+        static const uint8_t truncated[] = { 0x16, 3, 3, 0, 6, 2, 0, 0, 52, 3, 3 };
+        static const uint8_t early_data[] = { 0x17, 3, 3, 1, 0, 1, 2, 3 };
         static const struct {
                 const uint8_t *answer;
                 size_t length;
@@ -410,37 +441,39 @@ static void test_a_second_hello_is_looked_at_if_the_server_asks(void **state)
                 enum inspection_result result;
                 enum egress_reason reason;
         } rows[] = {
-                { again, sizeof again, "example.com", INSPECTION_ALL, REASON_NONE },
-                { again, sizeof again, "evil.org", INSPECTION_REFUSE, REASON_OTHER_SNI },
-                { again, sizeof again, NULL, INSPECTION_REFUSE, REASON_NO_SNI },
-                { other, sizeof other, "evil.org", INSPECTION_ALL, REASON_NONE }, /* no server would read it */
-                { alert, sizeof alert, "evil.org", INSPECTION_REFUSE, REASON_OTHER_SNI }, /* more may follow it */
+                { retry_request, sizeof retry_request, "example.com", INSPECTION_ALL, REASON_NONE },
+                { retry_request, sizeof retry_request, "evil.org", INSPECTION_REFUSE, REASON_OTHER_SNI },
+                { retry_request, sizeof retry_request, NULL, INSPECTION_REFUSE, REASON_NO_SNI },
+                /* The server would ignore a second hello. */
+                { server_hello, sizeof server_hello, "evil.org", INSPECTION_ALL, REASON_NONE },
+                { alert, sizeof alert, "evil.org", INSPECTION_REFUSE, REASON_OTHER_SNI }, /* more may follow */
                 { alert, sizeof alert, "example.com", INSPECTION_ALL, REASON_NONE },
-                { cut, sizeof cut, "evil.org", INSPECTION_REFUSE, REASON_OTHER_SNI },
+                { truncated, sizeof truncated, "evil.org", INSPECTION_REFUSE, REASON_OTHER_SNI },
         };
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
                 uint8_t bytes[512];
                 struct inspection x;
-                struct inspected found;
+                struct inspection_verdict verdict;
                 inspection_begin(&x, "example.com", 443, false);
-                size_t length = write_new_hello("example.com", bytes);
-                assert_int_equal(inspection_look(&x, bytes, length, false, &found), INSPECTION_PASS);
-                assert_int_equal(found.bytes, length);
+                size_t length = write_tls13_hello("example.com", bytes);
+                assert_int_equal(inspection_inspect(&x, bytes, length, false, &verdict), INSPECTION_PASS);
+                assert_int_equal(verdict.bytes, length);
                 assert_true(inspection_awaits_answer(&x));
-                for (size_t n = 1; n < rows[i].length && rows[i].length == sizeof again; n++)
+                for (size_t n = 1; n < rows[i].length && rows[i].length == sizeof retry_request; n++)
                         assert_false(inspection_answer(&x, rows[i].answer, n));
                 assert_true(inspection_answer(&x, rows[i].answer, rows[i].length));
                 assert_false(inspection_awaits_answer(&x));
-                if (rows[i].answer == again) {
-                        assert_int_equal(inspection_look(&x, early, 5, false, &found), INSPECTION_MORE);
-                        assert_int_equal(inspection_look(&x, early, sizeof early, false, &found), INSPECTION_PASS);
-                        assert_int_equal(found.bytes, 5 + 256);
+                if (rows[i].answer == retry_request) {
+                        assert_int_equal(inspection_inspect(&x, early_data, 5, false, &verdict), INSPECTION_MORE);
+                        assert_int_equal(inspection_inspect(&x, early_data, sizeof early_data, false, &verdict),
+                                         INSPECTION_PASS);
+                        assert_int_equal(verdict.bytes, 5 + 256);
                 }
-                length = write_new_hello(rows[i].second ? rows[i].second : "example.com", bytes);
+                length = write_tls13_hello(rows[i].second ? rows[i].second : "example.com", bytes);
                 if (!rows[i].second)
                         length = write_hello(NULL, bytes);
-                assert_int_equal(inspection_look(&x, bytes, length, false, &found), rows[i].result);
-                assert_int_equal(found.reason, rows[i].reason);
+                assert_int_equal(inspection_inspect(&x, bytes, length, false, &verdict), rows[i].result);
+                assert_int_equal(verdict.reason, rows[i].reason);
                 inspection_done(&x);
         }
 }
@@ -449,16 +482,16 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_a_name_has_one_address_of_each_family),
-                cmocka_unit_test(test_other_addresses_stand_for_nothing),
+                cmocka_unit_test(test_other_addresses_represent_no_name),
                 cmocka_unit_test(test_many_names_keep_their_addresses_and_too_many_are_refused),
-                cmocka_unit_test(test_the_same_refusal_is_told_ever_more_rarely),
-                cmocka_unit_test(test_different_refusals_are_told_each_up_to_a_number),
+                cmocka_unit_test(test_the_same_refusal_is_reported_at_powers_of_two),
+                cmocka_unit_test(test_different_refusals_are_reported_up_to_a_limit),
                 cmocka_unit_test(test_tls_must_name_the_host),
-                cmocka_unit_test(test_a_second_hello_is_looked_at_if_the_server_asks),
-                cmocka_unit_test(test_http_must_name_the_host_and_other_things_need_a_port_of_their_own),
-                cmocka_unit_test(test_every_request_of_a_connection_is_looked_at),
-                cmocka_unit_test(test_on_any_port_no_head_for_another_host_gets_to_its_end),
-                cmocka_unit_test(test_after_an_upgrade_only_the_answer_says_what_is_spoken),
+                cmocka_unit_test(test_a_second_client_hello_is_inspected_if_the_server_requests_it),
+                cmocka_unit_test(test_http_must_name_the_host_and_other_protocols_need_another_port),
+                cmocka_unit_test(test_every_request_of_a_connection_is_inspected),
+                cmocka_unit_test(test_on_other_ports_a_request_for_another_host_never_passes_completely),
+                cmocka_unit_test(test_after_an_upgrade_the_servers_answer_decides_the_protocol),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

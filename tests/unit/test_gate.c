@@ -1,4 +1,4 @@
-/* The gate: which calls are refused, and what is taken out of answers wherever it stands. */
+/* The gate: which calls are refused, and that secrets are scrubbed from every text of an answer. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,13 +11,13 @@
 #include "base/json.h"
 #include "gate/gate.h"
 
-/* In two pieces, so that no scanner takes this file for a leak. */
+/* In two pieces, so that scanners do not take this file for a leak. */
 #define KEY "AKIA" "IOSFODNN7ABCDEFG"
 
 static struct plan_command denied[] = { { .name = "sudo", .from = { .name = "test" } } };
 static const struct plan plan = { .denied_commands = denied, .denied_command_count = 1 };
 
-static bool no_ascii(const char *name, char *ret, size_t size)
+static bool refuse_to_ascii(const char *name, char *ret, size_t size)
 {
         (void)name;
         (void)ret;
@@ -27,7 +27,7 @@ static bool no_ascii(const char *name, char *ret, size_t size)
 
 static void check(const char *tool, const char *parameter, const char *value, const char *expected)
 {
-        const struct gate gate = { .plan = &plan, .to_ascii = no_ascii };
+        const struct gate gate = { .plan = &plan, .to_ascii = refuse_to_ascii };
         CLEANUP_TEXT struct text why = { 0 };
         CLEANUP_JSON json_t *arguments = json_pack("{s:s}", parameter, value);
         bool refused = gate_refuses(&gate, tool, arguments, &why);
@@ -35,7 +35,7 @@ static void check(const char *tool, const char *parameter, const char *value, co
                 fail_msg("%s %s: %s", tool, value, why.data ? why.data : "let through");
 }
 
-static void test_what_is_asked_of_which_tool(void **state)
+static void test_only_commands_of_bash_and_urls_of_web_fetch_are_checked(void **state)
 {
         (void)state;
         check("Bash", "command", "sudo ls", "command rejected: command uses denylisted token \"sudo\"");
@@ -46,14 +46,14 @@ static void test_what_is_asked_of_which_tool(void **state)
         check("WebFetch", "url", "file:///etc/passwd", "http");
         check("WebFetch", "url", "https://example.com/", NULL);
         check("Read", "url", "http://127.0.0.1/", NULL);
-        const struct gate gate = { .plan = &plan, .to_ascii = no_ascii };
+        const struct gate gate = { .plan = &plan, .to_ascii = refuse_to_ascii };
         CLEANUP_TEXT struct text why = { 0 };
-        CLEANUP_JSON json_t *wrong = json_pack("{s:i}", "command", 7);
-        assert_false(gate_refuses(&gate, "Bash", wrong, &why)); /* the tool says what is wrong with it */
+        CLEANUP_JSON json_t *not_a_string = json_pack("{s:i}", "command", 7);
+        assert_false(gate_refuses(&gate, "Bash", not_a_string, &why)); /* the tool itself reports the error */
         assert_false(gate_refuses(&gate, "Bash", NULL, &why));
 }
 
-static void test_secrets_are_taken_out_of_every_text(void **state)
+static void test_secrets_are_scrubbed_from_every_text_but_image_data(void **state)
 {
         (void)state;
         CLEANUP_SCRUBBER struct scrubber *scrubber = NULL;
@@ -61,10 +61,11 @@ static void test_secrets_are_taken_out_of_every_text(void **state)
         assert_int_equal(scrubber_new(NULL, 0, &scrubber, &e), 0);
         const struct gate gate = { .plan = &plan, .scrubber = scrubber };
         bool failed = true;
-        CLEANUP_JSON json_t *value = json_pack("{s:[{s:s, s:s}, {s:s, s:s}], s:{s:[s, i]}}", "content", "type", "text", "text",
-                                               "a " KEY " b", "type", "image", "data", KEY, "structuredContent", "paths", KEY, 7);
-        CLEANUP_JSON json_t *taken = gate_scrub(&gate, value, &failed);
-        char *text = json_dumps(value, JSON_COMPACT), *counts = json_dumps(taken, JSON_COMPACT);
+        CLEANUP_JSON json_t *value = json_pack("{s:[{s:s, s:s}, {s:s, s:s}], s:{s:[s, i]}}", "content", "type", "text",
+                                               "text", "a " KEY " b", "type", "image", "data", KEY, "structuredContent",
+                                               "paths", KEY, 7);
+        CLEANUP_JSON json_t *counted = gate_scrub(&gate, value, &failed);
+        char *text = json_dumps(value, JSON_COMPACT), *counts = json_dumps(counted, JSON_COMPACT);
         assert_false(failed);
         assert_string_equal(text, "{\"content\":[{\"type\":\"text\",\"text\":\"a [REDACTED:aws-access-key] b\"},"
                                   "{\"type\":\"image\",\"data\":\"" KEY "\"}],"
@@ -81,8 +82,8 @@ static void test_secrets_are_taken_out_of_every_text(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_what_is_asked_of_which_tool),
-                cmocka_unit_test(test_secrets_are_taken_out_of_every_text),
+                cmocka_unit_test(test_only_commands_of_bash_and_urls_of_web_fetch_are_checked),
+                cmocka_unit_test(test_secrets_are_scrubbed_from_every_text_but_image_data),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

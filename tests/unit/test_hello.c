@@ -1,4 +1,4 @@
-/* ClientHello: what real clients send, in any layout; what is refused; and that no answer is ever taken back. */
+/* ClientHello: messages of real clients, split into records in any way; malformed ones; and that a result is final. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,24 +13,24 @@
 #include "base/memory.h"
 #include "egress/hello.h"
 
-enum { RECORD_HEAD = 5, ROOM = HELLO_MOST + 1024 };
+enum { RECORD_HEADER = 5, BUILT_MAX = HELLO_MAX + 1024 };
 
-/* Bytes with NULs among them. */
+/* Bytes that may contain NULs. */
 struct bytes {
         const char *data;
         size_t length;
 };
 #define BYTES(literal) { (literal), sizeof(literal) - 1 }
 
-/* What is put together here. */
+/* A message or connection that a test builds. */
 struct built {
-        uint8_t bytes[ROOM];
+        uint8_t bytes[BUILT_MAX];
         size_t length;
 };
 
 static void add(struct built *b, const void *bytes, size_t length)
 {
-        assert_true(length <= ROOM - b->length);
+        assert_true(length <= BUILT_MAX - b->length);
         memcpy(b->bytes + b->length, bytes, length);
         b->length += length;
 }
@@ -48,14 +48,14 @@ static void add_record(struct built *b, unsigned version, const uint8_t *bytes, 
         add(b, bytes, length);
 }
 
-/* The message in records of this size each. */
+/* Adds the message in records of this size. */
 static void add_records(struct built *b, const uint8_t *message, size_t length, size_t size)
 {
         for (size_t at = 0; at < length; at += size)
                 add_record(b, 0x0301, message + at, length - at < size ? length - at : size);
 }
 
-/* In memory of its own, so that a read beyond it is seen. */
+/* Inspects a copy of exactly this size, so that a sanitizer finds reads beyond its end. */
 static enum hello_state inspect(const uint8_t *bytes, size_t length, struct hello *ret)
 {
         CLEANUP_FREE uint8_t *copy = malloc(length ? length : 1);
@@ -64,52 +64,52 @@ static enum hello_state inspect(const uint8_t *bytes, size_t length, struct hell
         return hello_inspect(copy, length, ret);
 }
 
-/* What is known of a connection that begins so: at every cut it is HELLO_MORE until it is known, and then stays. */
-static enum hello_state inspect_every_cut(const uint8_t *bytes, size_t length, struct hello *ret)
+/* Inspects every prefix and returns the last result: HELLO_MORE, until the result is known and does not change. */
+static enum hello_state inspect_prefixes(const uint8_t *bytes, size_t length, struct hello *ret)
 {
         enum hello_state state = HELLO_MORE;
-        for (size_t cut = 1; cut <= length; cut++) {
+        for (size_t prefix = 1; prefix <= length; prefix++) {
                 struct hello h = { .length = 7 };
-                enum hello_state now = inspect(bytes, cut, &h);
+                enum hello_state now = inspect(bytes, prefix, &h);
                 if (state != HELLO_MORE && now != state)
-                        fail_msg("%d became %d with byte %zu of %zu", (int)state, (int)now, cut, length);
-                if (now == HELLO_WHOLE && state == HELLO_MORE)
+                        fail_msg("%d became %d with byte %zu of %zu", (int)state, (int)now, prefix, length);
+                if (now == HELLO_COMPLETE && state == HELLO_MORE)
                         *ret = h;
-                if (now == HELLO_WHOLE)
+                if (now == HELLO_COMPLETE)
                         assert_memory_equal(ret->server_name, h.server_name, strlen(h.server_name) + 1);
-                assert_int_equal(h.length, now == HELLO_WHOLE ? ret->length : 7); /* nothing else is written */
+                assert_int_equal(h.length, now == HELLO_COMPLETE ? ret->length : 7); /* else it is not written */
                 state = now;
         }
         return state;
 }
 
-/* A ClientHello with these extensions; NULL: without any. */
+/* Builds a ClientHello with these extensions; NULL: without the field. */
 static void build_message(struct built *b, const void *extensions, size_t length)
 {
-        static const char fixed[] = "\3\3" "01234567890123456789012345678901" "\0" "\0\2\x13\x01" "\1\0";
-        size_t size = sizeof fixed - 1 + (extensions ? 2 + length : 0);
+        static const char before_extensions[] = "\3\3" "01234567890123456789012345678901" "\0" "\0\2\x13\x01" "\1\0";
+        size_t size = sizeof before_extensions - 1 + (extensions ? 2 + length : 0);
         b->length = 0;
         add(b, "\1", 1);
         add(b, (const uint8_t[]){ (uint8_t)(size >> 16) }, 1);
         add_u16(b, size & 0xffff);
-        add(b, fixed, sizeof fixed - 1);
+        add(b, before_extensions, sizeof before_extensions - 1);
         if (extensions) {
                 add_u16(b, length);
                 add(b, extensions, length);
         }
 }
 
-/* The same in one record or, if there is too much of it, several. */
-static struct built *build(const void *extensions, size_t length)
+/* The same, in as few records as possible. */
+static struct built *build_hello(const void *extensions, size_t length)
 {
-        static struct built message, whole;
+        static struct built message, hello;
         build_message(&message, extensions, length);
-        whole.length = 0;
-        add_records(&whole, message.bytes, message.length, 1 << 14);
-        return &whole;
+        hello.length = 0;
+        add_records(&hello, message.bytes, message.length, 1 << 14);
+        return &hello;
 }
 
-static struct built *build_name(const void *name, size_t length)
+static struct built *build_hello_with_name(const void *name, size_t length)
 {
         struct built extension = { .length = 0 };
         add_u16(&extension, 0);
@@ -118,10 +118,10 @@ static struct built *build_name(const void *name, size_t length)
         add(&extension, "", 1);
         add_u16(&extension, length);
         add(&extension, name, length);
-        return build(extension.bytes, extension.length);
+        return build_hello(extension.bytes, extension.length);
 }
 
-/* A file of tests/fuzz/corpus/hello, whose name the build gives relative to where tests run. */
+/* Reads a file of tests/fuzz/corpus/hello. __FILE__ is relative to the directory in which the tests run. */
 static void read_captured(const char *name, struct built *ret)
 {
         char path[4096];
@@ -129,13 +129,13 @@ static void read_captured(const char *name, struct built *ret)
         struct error e = { 0 };
         size_t length = strlen(__FILE__) - strlen("unit/test_hello.c");
         (void)snprintf(path, sizeof path, "%.*sfuzz/corpus/hello/%s", (int)length, __FILE__, name);
-        if (fd_read_file(path, ROOM, &text, &length, &e))
+        if (fd_read_file(path, BUILT_MAX, &text, &length, &e))
                 fail_msg("%s", e.text);
         ret->length = 0;
         add(ret, text, length);
 }
 
-static void test_what_real_clients_send_is_understood(void **state)
+static void test_hellos_of_real_clients_are_parsed(void **state)
 {
         (void)state;
         static const struct {
@@ -146,8 +146,8 @@ static void test_what_real_clients_send_is_understood(void **state)
                 { "gnutls", "www.example.com", true },   { "go", "www.example.com", true },
                 { "java", "www.example.com", true },     { "node", "www.example.com", true },
                 { "openssl", "www.example.com", true },  { "openssl-no-name", "", true },
-                { "openssl-small-records", "www.example.com", true }, /* three of them */
-                { "openssl-tls12", "www.example.com", false },        /* it wrote WWW.Example.com */
+                { "openssl-small-records", "www.example.com", true }, /* three records */
+                { "openssl-tls12", "www.example.com", false },        /* sent as WWW.Example.com */
                 { "python", "www.example.com", true },   { "wget", "www.example.com", true },
         };
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -155,8 +155,8 @@ static void test_what_real_clients_send_is_understood(void **state)
                 struct hello h;
                 read_captured(rows[i].file, &b);
                 size_t length = b.length;
-                add(&b, "\x14\3\3\0\1\1", 6); /* what comes behind it is not looked at */
-                if (inspect_every_cut(b.bytes, b.length, &h) != HELLO_WHOLE)
+                add(&b, "\x14\3\3\0\1\1", 6); /* bytes after the message are ignored */
+                if (inspect_prefixes(b.bytes, b.length, &h) != HELLO_COMPLETE)
                         fail_msg("%s", rows[i].file);
                 assert_string_equal(h.server_name, rows[i].name);
                 assert_int_equal(h.offers_tls13, rows[i].tls13);
@@ -165,41 +165,41 @@ static void test_what_real_clients_send_is_understood(void **state)
         }
 }
 
-static void test_any_layout_of_records_gives_the_same(void **state)
+static void test_the_result_is_the_same_for_any_split_into_records(void **state)
 {
         (void)state;
         struct built b, split;
         struct hello h;
         read_captured("curl", &b);
-        const uint8_t *message = b.bytes + RECORD_HEAD;
-        size_t length = b.length - RECORD_HEAD;
+        const uint8_t *message = b.bytes + RECORD_HEADER;
+        size_t length = b.length - RECORD_HEADER;
         assert_int_equal(length, 512);
         for (size_t size = 1; size <= length; size++) {
                 split.length = 0;
                 add_records(&split, message, length, size);
                 size_t records = (length + size - 1) / size;
-                enum hello_state found = inspect_every_cut(split.bytes, split.length, &h);
-                assert_int_equal(found, records <= HELLO_RECORDS_MOST ? HELLO_WHOLE : HELLO_BAD);
-                if (found != HELLO_WHOLE)
+                enum hello_state result = inspect_prefixes(split.bytes, split.length, &h);
+                assert_int_equal(result, records <= HELLO_RECORDS_MAX ? HELLO_COMPLETE : HELLO_BAD);
+                if (result != HELLO_COMPLETE)
                         continue;
                 assert_string_equal(h.server_name, "www.example.com");
-                assert_int_equal(h.length, length + records * RECORD_HEAD);
+                assert_int_equal(h.length, length + records * RECORD_HEADER);
         }
-        for (size_t first = 1; first < length; first++) { /* in two */
+        for (size_t first = 1; first < length; first++) { /* in two records */
                 split.length = 0;
                 add_record(&split, 0x0301, message, first);
                 add_record(&split, 0x0303, message + first, length - first);
-                assert_int_equal(inspect(split.bytes, split.length, &h), HELLO_WHOLE);
+                assert_int_equal(inspect(split.bytes, split.length, &h), HELLO_COMPLETE);
                 assert_string_equal(h.server_name, "www.example.com");
         }
 }
 
-static void test_a_name_has_one_spelling(void **state)
+static void test_names_are_canonical_and_malformed_ones_are_refused(void **state)
 {
         (void)state;
         static const struct {
                 struct bytes name;
-                const char *canonical; /* NULL: it is refused */
+                const char *canonical; /* NULL: refused */
         } rows[] = {
                 { BYTES("example.com"), "example.com" },
                 { BYTES("EXAMPLE.Com"), "example.com" },
@@ -215,7 +215,7 @@ static void test_a_name_has_one_spelling(void **state)
                 { BYTES("example.com\0.other.com"), NULL },
                 { BYTES("\0"), NULL },
                 { BYTES("b\xc3\xbc" "cher.example"), NULL },
-                { BYTES("example\xe3\x80\x82" "com"), NULL }, /* U+3002, a full stop */
+                { BYTES("example\xe3\x80\x82" "com"), NULL }, /* U+3002, ideographic full stop */
                 { BYTES("example.com\xa0"), NULL },
                 { BYTES("example.com:443"), NULL },
                 { BYTES("*.example.com"), NULL },
@@ -230,44 +230,44 @@ static void test_a_name_has_one_spelling(void **state)
         };
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
                 struct hello h;
-                const struct built *b = build_name(rows[i].name.data, rows[i].name.length);
-                enum hello_state found = inspect_every_cut(b->bytes, b->length, &h);
-                if (found != (rows[i].canonical ? HELLO_WHOLE : HELLO_BAD))
-                        fail_msg("'%s': %d", rows[i].name.data, (int)found);
+                const struct built *b = build_hello_with_name(rows[i].name.data, rows[i].name.length);
+                enum hello_state result = inspect_prefixes(b->bytes, b->length, &h);
+                if (result != (rows[i].canonical ? HELLO_COMPLETE : HELLO_BAD))
+                        fail_msg("'%s': %d", rows[i].name.data, (int)result);
                 if (rows[i].canonical)
                         assert_string_equal(h.server_name, rows[i].canonical);
         }
 }
 
-static void test_names_have_bounds(void **state)
+static void test_the_length_of_a_name_is_limited(void **state)
 {
         (void)state;
         char name[600];
         struct hello h;
         for (size_t i = 0; i < sizeof name; i++)
                 name[i] = i % 2 ? '.' : 'a';
-        const struct built *b = build_name(name, 253);
-        assert_int_equal(inspect(b->bytes, b->length, &h), HELLO_WHOLE);
+        const struct built *b = build_hello_with_name(name, 253);
+        assert_int_equal(inspect(b->bytes, b->length, &h), HELLO_COMPLETE);
         assert_int_equal(strlen(h.server_name), 253);
-        b = build_name(name, 254); /* with a dot behind it */
-        assert_int_equal(inspect(b->bytes, b->length, &h), HELLO_WHOLE);
+        b = build_hello_with_name(name, 254); /* with a trailing dot */
+        assert_int_equal(inspect(b->bytes, b->length, &h), HELLO_COMPLETE);
         assert_int_equal(strlen(h.server_name), 253);
         for (size_t length = 255; length <= sizeof name; length++) {
-                b = build_name(name, length);
+                b = build_hello_with_name(name, length);
                 assert_int_equal(inspect(b->bytes, b->length, &h), HELLO_BAD);
         }
         memset(name, 'a', sizeof name);
-        b = build_name(name, 63);
-        assert_int_equal(inspect(b->bytes, b->length, &h), HELLO_WHOLE);
-        b = build_name(name, 64);
+        b = build_hello_with_name(name, 63);
+        assert_int_equal(inspect(b->bytes, b->length, &h), HELLO_COMPLETE);
+        b = build_hello_with_name(name, 64);
         assert_int_equal(inspect(b->bytes, b->length, &h), HELLO_BAD);
 }
 
-/* A name, as an extension: "a.b". */
+/* The extension with the name "a.b". */
 #define NAME "\0\0\0\x08\0\x06\0\0\3a.b"
 #define VERSIONS "\0\x2b\0\3\2\3\4"
 
-static void test_extensions(void **state)
+static void test_extensions_are_parsed_and_malformed_ones_are_refused(void **state)
 {
         (void)state;
         static const struct {
@@ -276,33 +276,33 @@ static void test_extensions(void **state)
                 const char *name;
                 bool has_ech, tls13;
         } rows[] = {
-                { BYTES(""), HELLO_WHOLE, "", false, false },
-                { BYTES(NAME), HELLO_WHOLE, "a.b", false, false },
-                { BYTES(VERSIONS NAME), HELLO_WHOLE, "a.b", false, true },
-                { BYTES("\xff\xff\0\0" NAME), HELLO_WHOLE, "a.b", false, false },
-                { BYTES(NAME "\xff\xff\0\0"), HELLO_WHOLE, "a.b", false, false },
-                { BYTES("\x0a\x0a\0\1\0" NAME "\x1a\x1a\0\0"), HELLO_WHOLE, "a.b", false, false }, /* GREASE */
-                { BYTES(NAME "\xfe\x0d\0\4abcd"), HELLO_WHOLE, "a.b", true, false },
-                { BYTES("\xfe\x0d\0\0" VERSIONS), HELLO_WHOLE, "", true, true },
-                { BYTES("\xfe\x0d\0\1\1" NAME), HELLO_WHOLE, "a.b", true, false }, /* as within another */
-                { BYTES(NAME "\xff\xce\0\4abcd"), HELLO_WHOLE, "a.b", true, false },
-                { BYTES("\xfe\x08\0\0"), HELLO_WHOLE, "", true, false },
-                { BYTES("\xff\x02\0\0"), HELLO_WHOLE, "", true, false },
-                { BYTES("\xfe\x07\0\0\xfe\x0e\0\0\xff\x01\0\0\xff\xcd\0\0"), HELLO_WHOLE, "", false, false },
-                { BYTES("\0\x2b\0\5\4\x0a\x0a\3\3"), HELLO_WHOLE, "", false, false },
-                { BYTES("\0\x2b\0\5\4\x0a\x0a\3\4"), HELLO_WHOLE, "", false, true },
-                { BYTES("\0\x2b\0\5\4\3\4\3\3"), HELLO_WHOLE, "", false, true },
+                { BYTES(""), HELLO_COMPLETE, "", false, false },
+                { BYTES(NAME), HELLO_COMPLETE, "a.b", false, false },
+                { BYTES(VERSIONS NAME), HELLO_COMPLETE, "a.b", false, true },
+                { BYTES("\xff\xff\0\0" NAME), HELLO_COMPLETE, "a.b", false, false },
+                { BYTES(NAME "\xff\xff\0\0"), HELLO_COMPLETE, "a.b", false, false },
+                { BYTES("\x0a\x0a\0\1\0" NAME "\x1a\x1a\0\0"), HELLO_COMPLETE, "a.b", false, false }, /* GREASE */
+                { BYTES(NAME "\xfe\x0d\0\4abcd"), HELLO_COMPLETE, "a.b", true, false },
+                { BYTES("\xfe\x0d\0\0" VERSIONS), HELLO_COMPLETE, "", true, true },
+                { BYTES("\xfe\x0d\0\1\1" NAME), HELLO_COMPLETE, "a.b", true, false }, /* an inner hello */
+                { BYTES(NAME "\xff\xce\0\4abcd"), HELLO_COMPLETE, "a.b", true, false },
+                { BYTES("\xfe\x08\0\0"), HELLO_COMPLETE, "", true, false },
+                { BYTES("\xff\x02\0\0"), HELLO_COMPLETE, "", true, false },
+                { BYTES("\xfe\x07\0\0\xfe\x0e\0\0\xff\x01\0\0\xff\xcd\0\0"), HELLO_COMPLETE, "", false, false },
+                { BYTES("\0\x2b\0\5\4\x0a\x0a\3\3"), HELLO_COMPLETE, "", false, false },
+                { BYTES("\0\x2b\0\5\4\x0a\x0a\3\4"), HELLO_COMPLETE, "", false, true },
+                { BYTES("\0\x2b\0\5\4\3\4\3\3"), HELLO_COMPLETE, "", false, true },
 
-                { BYTES(NAME NAME), HELLO_BAD, NULL, false, false }, /* twice */
+                { BYTES(NAME NAME), HELLO_BAD, NULL, false, false }, /* duplicates */
                 { BYTES(NAME "\xff\xff\0\0\0\0\0\x08\0\x06\0\0\3c.d"), HELLO_BAD, NULL, false, false },
                 { BYTES(NAME "\xff\xff\0\0\xff\xff\0\1x"), HELLO_BAD, NULL, false, false },
                 { BYTES(VERSIONS VERSIONS), HELLO_BAD, NULL, false, false },
-                { BYTES("\0"), HELLO_BAD, NULL, false, false }, /* cut */
+                { BYTES("\0"), HELLO_BAD, NULL, false, false }, /* truncated */
                 { BYTES("\xff\xff"), HELLO_BAD, NULL, false, false },
                 { BYTES("\xff\xff\0"), HELLO_BAD, NULL, false, false },
                 { BYTES("\xff\xff\0\1"), HELLO_BAD, NULL, false, false },
                 { BYTES(NAME "\0"), HELLO_BAD, NULL, false, false },
-                { BYTES("\0\x2b\0\0"), HELLO_BAD, NULL, false, false }, /* versions */
+                { BYTES("\0\x2b\0\0"), HELLO_BAD, NULL, false, false }, /* malformed versions */
                 { BYTES("\0\x2b\0\1\0"), HELLO_BAD, NULL, false, false },
                 { BYTES("\0\x2b\0\2\1\3"), HELLO_BAD, NULL, false, false },
                 { BYTES("\0\x2b\0\4\3\3\4\3"), HELLO_BAD, NULL, false, false },
@@ -311,11 +311,11 @@ static void test_extensions(void **state)
         };
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
                 struct hello h;
-                const struct built *b = build(rows[i].extensions.data, rows[i].extensions.length);
-                enum hello_state found = inspect_every_cut(b->bytes, b->length, &h);
-                if (found != rows[i].state)
-                        fail_msg("row %zu: %d", i, (int)found);
-                if (found != HELLO_WHOLE)
+                const struct built *b = build_hello(rows[i].extensions.data, rows[i].extensions.length);
+                enum hello_state result = inspect_prefixes(b->bytes, b->length, &h);
+                if (result != rows[i].state)
+                        fail_msg("row %zu: %d", i, (int)result);
+                if (result != HELLO_COMPLETE)
                         continue;
                 assert_string_equal(h.server_name, rows[i].name);
                 assert_int_equal(h.has_ech, rows[i].has_ech);
@@ -324,22 +324,22 @@ static void test_extensions(void **state)
         }
 }
 
-static void test_the_extension_with_the_name_has_one_form(void **state)
+static void test_a_malformed_server_name_extension_is_refused(void **state)
 {
         (void)state;
         static const struct bytes rows[] = {
-                BYTES("\0\0\0\0"),                               /* as a server sends it */
-                BYTES("\0\0\0\2\0\0"),                           /* a list of none */
+                BYTES("\0\0\0\0"),                               /* empty, as servers send it */
+                BYTES("\0\0\0\2\0\0"),                           /* an empty list */
                 BYTES("\0\0\0\1\0"),
-                BYTES("\0\0\0\x08\0\x06\1\0\3a.b"),              /* a name of another kind */
+                BYTES("\0\0\0\x08\0\x06\1\0\3a.b"),              /* another type of name */
                 BYTES("\0\0\0\x0e\0\x0c\0\0\3a.b\0\0\3c.d"),     /* two names */
                 BYTES("\0\0\0\x0e\0\x0c\0\0\3a.b\1\0\3c.d"),
                 BYTES("\0\0\0\x0e\0\x0c\1\0\3a.b\0\0\3c.d"),
-                BYTES("\0\0\0\x0e\0\x06\0\0\3a.b\0\0\3c.d"),     /* the second behind the list */
-                BYTES("\0\0\0\x09\0\x06\0\0\3a.bc"),             /* bytes behind the list, or the name */
+                BYTES("\0\0\0\x0e\0\x06\0\0\3a.b\0\0\3c.d"),     /* the second after the list */
+                BYTES("\0\0\0\x09\0\x06\0\0\3a.bc"),             /* bytes after the list or the name */
                 BYTES("\0\0\0\x09\0\x07\0\0\3a.bc"),
                 BYTES("\0\0\0\x08\0\x06\0\0\2a.b"),
-                BYTES("\0\0\0\x08\0\x06\0\0\4a.b"),              /* more than there is */
+                BYTES("\0\0\0\x08\0\x06\0\0\4a.b"),              /* lengths beyond the end */
                 BYTES("\0\0\0\x08\0\x07\0\0\4a.b" VERSIONS),
                 BYTES("\0\0\0\x08\0\x05\0\0\3a.b"),
                 BYTES("\0\0\0\x08\0\xff\0\0\3a.b"),
@@ -350,99 +350,105 @@ static void test_the_extension_with_the_name_has_one_form(void **state)
         };
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
                 struct hello h;
-                const struct built *b = build(rows[i].data, rows[i].length);
-                enum hello_state found = inspect_every_cut(b->bytes, b->length, &h);
-                if (found != HELLO_BAD)
-                        fail_msg("row %zu: %d", i, (int)found);
+                const struct built *b = build_hello(rows[i].data, rows[i].length);
+                enum hello_state result = inspect_prefixes(b->bytes, b->length, &h);
+                if (result != HELLO_BAD)
+                        fail_msg("row %zu: %d", i, (int)result);
         }
 }
 
-static void test_extensions_have_bounds(void **state)
+static void test_the_number_of_extensions_is_limited(void **state)
 {
         (void)state;
         struct built extensions = { .length = 0 };
         struct hello h;
-        for (unsigned i = 0; i < HELLO_EXTENSIONS_MOST; i++) {
+        for (unsigned i = 0; i < HELLO_EXTENSIONS_MAX; i++) {
                 add_u16(&extensions, 0x1000 + i);
                 add_u16(&extensions, 0);
         }
-        const struct built *b = build(extensions.bytes, extensions.length);
-        assert_int_equal(inspect(b->bytes, b->length, &h), HELLO_WHOLE);
+        const struct built *b = build_hello(extensions.bytes, extensions.length);
+        assert_int_equal(inspect(b->bytes, b->length, &h), HELLO_COMPLETE);
         add(&extensions, NAME, sizeof NAME - 1);
-        b = build(extensions.bytes, extensions.length);
+        b = build_hello(extensions.bytes, extensions.length);
         assert_int_equal(inspect(b->bytes, b->length, &h), HELLO_BAD);
 }
 
-/* Where the parts of a message without extensions are, behind the head of its record. */
-enum { LENGTH_AT = 1, VERSION_AT = 4, SESSION_AT = 38, CIPHERS_AT = 39, COMPRESSIONS_AT = 43, MESSAGE = 45 };
+/* Offsets of the parts of a message without extensions. */
+enum { LENGTH_AT = 1, VERSION_AT = 4, SESSION_AT = 38, CIPHERS_AT = 39, COMPRESSIONS_AT = 43, EXTENSIONS_AT = 45 };
 
-static void test_the_parts_before_the_extensions(void **state)
+static void test_the_fields_before_the_extensions_are_checked(void **state)
 {
         (void)state;
         static const struct {
                 size_t at;
-                struct bytes bytes; /* instead of those that are there */
-                size_t length;      /* of the message, without its head */
+                struct bytes bytes; /* that replace the bytes there */
+                size_t length;      /* of the message, without its header */
                 enum hello_state state;
         } rows[] = {
-                { 0, BYTES("\1"), 41, HELLO_WHOLE }, /* nothing changed: no extensions at all, as old clients do */
-                { 0, BYTES("\2"), 41, HELLO_BAD },   /* ServerHello */
+                { 0, BYTES("\1"), 41, HELLO_COMPLETE }, /* unchanged: no extensions, like old clients */
+                { 0, BYTES("\2"), 41, HELLO_BAD },      /* ServerHello */
                 { 0, BYTES("\0"), 41, HELLO_BAD },
-                { VERSION_AT, BYTES("\3\1"), 41, HELLO_WHOLE },
-                { VERSION_AT, BYTES("\3\2"), 41, HELLO_WHOLE },
+                { VERSION_AT, BYTES("\3\1"), 41, HELLO_COMPLETE },
+                { VERSION_AT, BYTES("\3\2"), 41, HELLO_COMPLETE },
                 { VERSION_AT, BYTES("\3\0"), 41, HELLO_BAD },
                 { VERSION_AT, BYTES("\3\4"), 41, HELLO_BAD },
                 { VERSION_AT, BYTES("\2\3"), 41, HELLO_BAD },
                 { SESSION_AT, BYTES("\1"), 41, HELLO_BAD },
-                { SESSION_AT, BYTES("\2ab\0\2\x13\1\1\0"), 43, HELLO_WHOLE },
-                { SESSION_AT, BYTES("\x20" "01234567890123456789012345678901\0\2\x13\1\1\0"), 73, HELLO_WHOLE },
-                { SESSION_AT, BYTES("\x21" "012345678901234567890123456789012\0\2\x13\1\1\0"), 74, HELLO_BAD },
+                { SESSION_AT, BYTES("\2ab\0\2\x13\1\1\0"), 43, HELLO_COMPLETE },
+                { SESSION_AT,
+                  BYTES("\x20"
+                        "01234567890123456789012345678901\0\2\x13\1\1\0"),
+                  73, HELLO_COMPLETE },
+                { SESSION_AT,
+                  BYTES("\x21"
+                        "012345678901234567890123456789012\0\2\x13\1\1\0"),
+                  74, HELLO_BAD },
                 { SESSION_AT, BYTES("\xff"), 41, HELLO_BAD },
                 { CIPHERS_AT, BYTES("\0\0\1\0"), 39, HELLO_BAD }, /* no cipher */
                 { CIPHERS_AT, BYTES("\0\3\x13\1\0\1\0"), 42, HELLO_BAD },
                 { CIPHERS_AT, BYTES("\0\1\x13\1\0"), 40, HELLO_BAD },
-                { CIPHERS_AT, BYTES("\0\4\x13\1\x13\2\1\0"), 43, HELLO_WHOLE },
+                { CIPHERS_AT, BYTES("\0\4\x13\1\x13\2\1\0"), 43, HELLO_COMPLETE },
                 { CIPHERS_AT, BYTES("\xff\xff"), 41, HELLO_BAD },
                 { COMPRESSIONS_AT, BYTES("\0"), 40, HELLO_BAD }, /* no compression */
-                { COMPRESSIONS_AT, BYTES("\2\1\0"), 42, HELLO_WHOLE },
+                { COMPRESSIONS_AT, BYTES("\2\1\0"), 42, HELLO_COMPLETE },
                 { COMPRESSIONS_AT, BYTES("\2\0"), 41, HELLO_BAD },
-                { MESSAGE, BYTES("\0"), 42, HELLO_BAD }, /* the length of extensions */
-                { MESSAGE, BYTES("\0\0"), 43, HELLO_WHOLE },
-                { MESSAGE, BYTES("\0\0\0"), 44, HELLO_BAD },
-                { MESSAGE, BYTES("\0\1"), 43, HELLO_BAD },
-                { MESSAGE, BYTES("\0\4\xff\xff\0\0\0"), 48, HELLO_BAD },
+                { EXTENSIONS_AT, BYTES("\0"), 42, HELLO_BAD }, /* lengths of the extensions */
+                { EXTENSIONS_AT, BYTES("\0\0"), 43, HELLO_COMPLETE },
+                { EXTENSIONS_AT, BYTES("\0\0\0"), 44, HELLO_BAD },
+                { EXTENSIONS_AT, BYTES("\0\1"), 43, HELLO_BAD },
+                { EXTENSIONS_AT, BYTES("\0\4\xff\xff\0\0\0"), 48, HELLO_BAD },
                 { 0, BYTES("\1\0\0\0"), 0, HELLO_BAD },
         };
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
                 struct built message, b = { .length = 0 };
                 struct hello h;
                 build_message(&message, NULL, 0);
-                assert_int_equal(message.length, MESSAGE);
+                assert_int_equal(message.length, EXTENSIONS_AT);
                 memcpy(message.bytes + rows[i].at, rows[i].bytes.data, rows[i].bytes.length);
                 message.bytes[LENGTH_AT + 2] = (uint8_t)rows[i].length;
                 add_record(&b, 0x0303, message.bytes, rows[i].length + 4);
-                enum hello_state found = inspect_every_cut(b.bytes, b.length, &h);
-                if (found != rows[i].state)
-                        fail_msg("row %zu: %d", i, (int)found);
+                enum hello_state result = inspect_prefixes(b.bytes, b.length, &h);
+                if (result != rows[i].state)
+                        fail_msg("row %zu: %d", i, (int)result);
         }
 }
 
-static void test_records(void **state)
+static void test_record_headers_are_checked(void **state)
 {
         (void)state;
         static const struct {
-                struct bytes head;            /* of the record that the message is in */
-                enum hello_state alone, then; /* what is known from it, and with the message */
+                struct bytes head;            /* of the message's record */
+                enum hello_state alone, with_message; /* the result for the header alone, and with the message */
         } rows[] = {
-                { BYTES("\x16\3\1\0\x2d"), HELLO_MORE, HELLO_WHOLE },
-                { BYTES("\x16\3\2\0\x2d"), HELLO_MORE, HELLO_WHOLE },
-                { BYTES("\x16\3\3\0\x2d"), HELLO_MORE, HELLO_WHOLE },
-                { BYTES("\x16\3\3\0\x2c"), HELLO_MORE, HELLO_MORE }, /* the last byte would be in another record */
-                { BYTES("\x16\3\3\0\x2e"), HELLO_MORE, HELLO_BAD },  /* more in it than the message */
+                { BYTES("\x16\3\1\0\x2d"), HELLO_MORE, HELLO_COMPLETE },
+                { BYTES("\x16\3\2\0\x2d"), HELLO_MORE, HELLO_COMPLETE },
+                { BYTES("\x16\3\3\0\x2d"), HELLO_MORE, HELLO_COMPLETE },
+                { BYTES("\x16\3\3\0\x2c"), HELLO_MORE, HELLO_MORE }, /* the last byte is in another record */
+                { BYTES("\x16\3\3\0\x2e"), HELLO_MORE, HELLO_BAD },  /* longer than the message */
                 { BYTES("\x16\3\3\x40\0"), HELLO_MORE, HELLO_BAD },
-                { BYTES("\x16\3\3\x40\1"), HELLO_BAD, HELLO_BAD },   /* more than there may be */
-                { BYTES("\x16\3\3\0\0"), HELLO_BAD, HELLO_BAD },     /* nothing */
-                { BYTES("\x16\3\0\0\x2d"), HELLO_BAD, HELLO_BAD },   /* other versions */
+                { BYTES("\x16\3\3\x40\1"), HELLO_BAD, HELLO_BAD }, /* longer than allowed */
+                { BYTES("\x16\3\3\0\0"), HELLO_BAD, HELLO_BAD },   /* empty */
+                { BYTES("\x16\3\0\0\x2d"), HELLO_BAD, HELLO_BAD }, /* other versions */
                 { BYTES("\x16\3\4\0\x2d"), HELLO_BAD, HELLO_BAD },
                 { BYTES("\x16\3\xff\0\x2d"), HELLO_BAD, HELLO_BAD },
                 { BYTES("\x16\2\0\0\x2d"), HELLO_NOT_TLS, HELLO_NOT_TLS },
@@ -459,16 +465,16 @@ static void test_records(void **state)
                 struct hello h;
                 build_message(&message, NULL, 0);
                 add(&b, rows[i].head.data, rows[i].head.length);
-                enum hello_state alone = inspect_every_cut(b.bytes, b.length, &h);
+                enum hello_state alone = inspect_prefixes(b.bytes, b.length, &h);
                 add(&b, message.bytes, message.length);
-                enum hello_state then = inspect_every_cut(b.bytes, b.length, &h);
-                if (alone != rows[i].alone || then != rows[i].then)
-                        fail_msg("row %zu: %d, then %d", i, (int)alone, (int)then);
+                enum hello_state with_message = inspect_prefixes(b.bytes, b.length, &h);
+                if (alone != rows[i].alone || with_message != rows[i].with_message)
+                        fail_msg("row %zu: %d, then %d", i, (int)alone, (int)with_message);
         }
 }
 
-/* Between two records of one message nothing else may be, and no message begins where another ends. */
-static void test_records_belong_together(void **state)
+/* There may be no other record between the records of a message, and no second message in a record. */
+static void test_the_records_of_a_message_are_contiguous(void **state)
 {
         (void)state;
         static const struct bytes between[] = {
@@ -483,19 +489,19 @@ static void test_records_belong_together(void **state)
                 add_record(&b, 0x0301, message.bytes, 40);
                 add(&b, between[i].data, between[i].length);
                 add_record(&b, 0x0301, message.bytes + 40, message.length - 40);
-                assert_int_equal(inspect_every_cut(b.bytes, b.length, &h), HELLO_BAD);
+                assert_int_equal(inspect_prefixes(b.bytes, b.length, &h), HELLO_BAD);
         }
-        add(&message, message.bytes, message.length); /* and once more in the same record */
+        add(&message, message.bytes, message.length); /* two messages in the same record */
         b.length = 0;
         add_record(&b, 0x0301, message.bytes, message.length);
-        assert_int_equal(inspect_every_cut(b.bytes, b.length, &h), HELLO_BAD);
+        assert_int_equal(inspect_prefixes(b.bytes, b.length, &h), HELLO_BAD);
         b.length = 0;
-        add_record(&b, 0x0301, message.bytes, 3); /* before the length was known */
+        add_record(&b, 0x0301, message.bytes, 3); /* split inside the message's length */
         add_record(&b, 0x0301, message.bytes + 3, message.length - 3);
-        assert_int_equal(inspect_every_cut(b.bytes, b.length, &h), HELLO_BAD);
+        assert_int_equal(inspect_prefixes(b.bytes, b.length, &h), HELLO_BAD);
 }
 
-static void test_what_is_not_tls_is_known_at_once(void **state)
+static void test_other_protocols_are_recognized_by_the_first_byte(void **state)
 {
         (void)state;
         static const struct bytes rows[] = {
@@ -505,11 +511,11 @@ static void test_what_is_not_tls_is_known_at_once(void **state)
         struct hello h;
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
                 assert_int_equal(inspect((const uint8_t *)rows[i].data, 1, &h), HELLO_NOT_TLS);
-                assert_int_equal(inspect_every_cut((const uint8_t *)rows[i].data, rows[i].length, &h), HELLO_NOT_TLS);
+                assert_int_equal(inspect_prefixes((const uint8_t *)rows[i].data, rows[i].length, &h), HELLO_NOT_TLS);
         }
 }
 
-static void test_the_envelope_of_ssl_2_is_refused(void **state)
+static void test_a_hello_in_ssl_2_format_is_refused(void **state)
 {
         (void)state;
         static const struct {
@@ -530,15 +536,15 @@ static void test_the_envelope_of_ssl_2_is_refused(void **state)
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
                 struct hello h;
                 const uint8_t *bytes = (const uint8_t *)rows[i].bytes.data;
-                assert_int_equal(inspect_every_cut(bytes, rows[i].bytes.length, &h), rows[i].state);
+                assert_int_equal(inspect_prefixes(bytes, rows[i].bytes.length, &h), rows[i].state);
         }
 }
 
-/* A message of just so many bytes, filled up by one extension; in records of this size. */
+/* Builds a message of `size` bytes, padded by one extension, in records of `record` bytes. */
 static void build_large(struct built *b, size_t size, size_t record)
 {
         struct built extension = { .length = 0 }, message;
-        size_t filler = size - MESSAGE - 2 - (sizeof NAME - 1) - 4;
+        size_t filler = size - EXTENSIONS_AT - 2 - (sizeof NAME - 1) - 4;
         add(&extension, NAME, sizeof NAME - 1);
         add_u16(&extension, 0x15);
         add_u16(&extension, filler);
@@ -549,31 +555,31 @@ static void build_large(struct built *b, size_t size, size_t record)
         add_records(b, message.bytes, size, record);
 }
 
-static void test_a_message_has_bounds(void **state)
+static void test_the_length_of_a_message_is_limited(void **state)
 {
         (void)state;
         struct built b;
         struct hello h;
-        build_large(&b, HELLO_MESSAGE_MOST, HELLO_MESSAGE_MOST / HELLO_RECORDS_MOST);
-        assert_int_equal(b.length, HELLO_MOST); /* what a caller has to hold */
+        build_large(&b, HELLO_MESSAGE_MAX, HELLO_MESSAGE_MAX / HELLO_RECORDS_MAX);
+        assert_int_equal(b.length, HELLO_MAX); /* the buffer that a caller needs */
         assert_int_equal(inspect(b.bytes, b.length - 1, &h), HELLO_MORE);
-        assert_int_equal(inspect(b.bytes, b.length, &h), HELLO_WHOLE);
+        assert_int_equal(inspect(b.bytes, b.length, &h), HELLO_COMPLETE);
         assert_string_equal(h.server_name, "a.b");
-        assert_int_equal(h.length, HELLO_MOST);
-        build_large(&b, HELLO_MESSAGE_MOST, 1 << 14);
-        assert_int_equal(inspect(b.bytes, b.length, &h), HELLO_WHOLE);
-        build_large(&b, HELLO_RECORDS_MOST, 1);
-        assert_int_equal(inspect_every_cut(b.bytes, b.length, &h), HELLO_WHOLE);
-        build_large(&b, HELLO_RECORDS_MOST + 1, 1);
-        assert_int_equal(inspect_every_cut(b.bytes, b.length, &h), HELLO_BAD);
-        build_large(&b, HELLO_MESSAGE_MOST + 1, 1 << 14);
-        assert_int_equal(inspect(b.bytes, RECORD_HEAD + 3, &h), HELLO_MORE);
-        assert_int_equal(inspect(b.bytes, RECORD_HEAD + 4, &h), HELLO_BAD); /* as soon as it says so */
+        assert_int_equal(h.length, HELLO_MAX);
+        build_large(&b, HELLO_MESSAGE_MAX, 1 << 14);
+        assert_int_equal(inspect(b.bytes, b.length, &h), HELLO_COMPLETE);
+        build_large(&b, HELLO_RECORDS_MAX, 1);
+        assert_int_equal(inspect_prefixes(b.bytes, b.length, &h), HELLO_COMPLETE);
+        build_large(&b, HELLO_RECORDS_MAX + 1, 1);
+        assert_int_equal(inspect_prefixes(b.bytes, b.length, &h), HELLO_BAD);
+        build_large(&b, HELLO_MESSAGE_MAX + 1, 1 << 14);
+        assert_int_equal(inspect(b.bytes, RECORD_HEADER + 3, &h), HELLO_MORE);
+        assert_int_equal(inspect(b.bytes, RECORD_HEADER + 4, &h), HELLO_BAD); /* as soon as the length is known */
         assert_int_equal(inspect((const uint8_t *)"\x16\3\1\0\4\1\xff\xff\xff", 9, &h), HELLO_BAD);
 }
 
-/* They are made by hand of a captured one, with what browsers send in it. */
-static void test_an_encrypted_hello_is_seen(void **state)
+/* Made by hand from a captured message, with the extensions that browsers send. */
+static void test_an_encrypted_client_hello_is_recognized(void **state)
 {
         (void)state;
         static const char *const files[] = { "made-ech", "made-esni" };
@@ -581,7 +587,7 @@ static void test_an_encrypted_hello_is_seen(void **state)
                 struct built b;
                 struct hello h;
                 read_captured(files[i], &b);
-                assert_int_equal(inspect_every_cut(b.bytes, b.length, &h), HELLO_WHOLE);
+                assert_int_equal(inspect_prefixes(b.bytes, b.length, &h), HELLO_COMPLETE);
                 assert_string_equal(h.server_name, "www.example.com");
                 assert_true(h.has_ech && h.offers_tls13);
         }
@@ -590,20 +596,20 @@ static void test_an_encrypted_hello_is_seen(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_what_real_clients_send_is_understood),
-                cmocka_unit_test(test_any_layout_of_records_gives_the_same),
-                cmocka_unit_test(test_a_name_has_one_spelling),
-                cmocka_unit_test(test_names_have_bounds),
-                cmocka_unit_test(test_extensions),
-                cmocka_unit_test(test_the_extension_with_the_name_has_one_form),
-                cmocka_unit_test(test_extensions_have_bounds),
-                cmocka_unit_test(test_the_parts_before_the_extensions),
-                cmocka_unit_test(test_records),
-                cmocka_unit_test(test_records_belong_together),
-                cmocka_unit_test(test_what_is_not_tls_is_known_at_once),
-                cmocka_unit_test(test_the_envelope_of_ssl_2_is_refused),
-                cmocka_unit_test(test_a_message_has_bounds),
-                cmocka_unit_test(test_an_encrypted_hello_is_seen),
+                cmocka_unit_test(test_hellos_of_real_clients_are_parsed),
+                cmocka_unit_test(test_the_result_is_the_same_for_any_split_into_records),
+                cmocka_unit_test(test_names_are_canonical_and_malformed_ones_are_refused),
+                cmocka_unit_test(test_the_length_of_a_name_is_limited),
+                cmocka_unit_test(test_extensions_are_parsed_and_malformed_ones_are_refused),
+                cmocka_unit_test(test_a_malformed_server_name_extension_is_refused),
+                cmocka_unit_test(test_the_number_of_extensions_is_limited),
+                cmocka_unit_test(test_the_fields_before_the_extensions_are_checked),
+                cmocka_unit_test(test_record_headers_are_checked),
+                cmocka_unit_test(test_the_records_of_a_message_are_contiguous),
+                cmocka_unit_test(test_other_protocols_are_recognized_by_the_first_byte),
+                cmocka_unit_test(test_a_hello_in_ssl_2_format_is_refused),
+                cmocka_unit_test(test_the_length_of_a_message_is_limited),
+                cmocka_unit_test(test_an_encrypted_client_hello_is_recognized),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* HTML to readable text, and what WebFetch makes of a server's answer. */
+/* HTML to readable text, and WebFetch's answer for a server's response. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -27,7 +27,7 @@ static void check(const struct row *rows, size_t count)
                 CLEANUP_HTML_TEXT struct html_text t;
                 html_to_text(rows[i].html, strlen(rows[i].html), 1 << 20, &t);
                 if (strcmp(t.body.data ? t.body.data : "", rows[i].text) != 0)
-                        fail_msg("%s\nbecame\n%s\ninstead of\n%s", rows[i].html, t.body.data, rows[i].text);
+                        fail_msg("%s\nis converted to\n%s\ninstead of\n%s", rows[i].html, t.body.data, rows[i].text);
                 assert_false(t.cut);
         }
 }
@@ -54,7 +54,7 @@ static void test_white_space_is_collapsed(void **state)
         CHECK(rows);
 }
 
-static void test_what_a_browser_does_not_show_is_dropped(void **state)
+static void test_text_that_a_browser_does_not_show_is_dropped(void **state)
 {
         (void)state;
         static const struct row rows[] = {
@@ -85,11 +85,12 @@ static void test_what_a_browser_does_not_show_is_dropped(void **state)
         CHECK(rows);
 }
 
-static void test_structure_is_marked(void **state)
+static void test_headings_lists_and_quotes_become_markdown(void **state)
 {
         (void)state;
         static const struct row rows[] = {
-                { "<h1>One</h1>text<h2>Two <em>three</em></h2><h6>Six</h6>", "# One\n\ntext\n\n## Two three\n\n###### Six" },
+                { "<h1>One</h1>text<h2>Two <em>three</em></h2><h6>Six</h6>", "# One\n\ntext\n\n## Two three\n\n###### "
+                                                                             "Six" },
                 { "<h1>One<br>line</h1><h2></h2>x", "# One line\n\nx" },
                 { "a<ul><li>b<li>c</ul>d", "a\n\n- b\n- c\n\nd" },
                 { "<ul><li>a<ul><li>b<li>c</ul><li>d</ul>", "- a\n  - b\n  - c\n- d" },
@@ -105,7 +106,7 @@ static void test_structure_is_marked(void **state)
         CHECK(rows);
 }
 
-static void test_code_is_kept(void **state)
+static void test_code_keeps_its_white_space(void **state)
 {
         (void)state;
         static const struct row rows[] = {
@@ -123,14 +124,15 @@ static void test_code_is_kept(void **state)
         CHECK(rows);
 }
 
-static void test_links_and_images(void **state)
+static void test_links_and_images_become_markdown(void **state)
 {
         (void)state;
         static const struct row rows[] = {
                 { "see <a href='/x?a=1&amp;b=2'>the  page </a>.", "see [the page](/x?a=1&b=2) ." },
                 { "<a href=/x>a</a><a href=/y>b</a>", "[a](/x)[b](/y)" },
                 { "<a href=/x>a<a href=/y>b", "[a](/x)[b](/y)" },
-                { "<a name=x>a</a> <a href='#x'>b</a> <a href=' JavaScript:x()'>c</a> <a href=data:,x>d</a>", "a b c d" },
+                { "<a name=x>a</a> <a href='#x'>b</a> <a href=' JavaScript:x()'>c</a> <a href=data:,x>d</a>", "a b c "
+                                                                                                              "d" },
                 { "<a href=/x><img src=y></a>", "" },
                 { "<a href=/x><img src=y alt=' the  logo '></a>", "[[image: the logo]](/x)" },
                 { "<a href=/x><h3>Title</h3><p>text</p></a>", "### [Title](/x)\n\ntext" },
@@ -143,12 +145,13 @@ static void test_links_and_images(void **state)
         CHECK(rows);
 }
 
-static void test_tables_are_rows(void **state)
+static void test_tables_become_rows(void **state)
 {
         (void)state;
         static const struct row rows[] = {
                 { "<table><caption>C</caption><tr><th>a<th>b<tr><td>c<td>d</table>e", "C\na | b\nc | d\n\ne" },
-                { "<table><thead><tr><td>a</td><td>b</td></tr></thead><tbody><tr> <td> c </td> <td>d</td> </tr></tbody></table>",
+                { "<table><thead><tr><td>a</td><td>b</td></tr></thead><tbody><tr> <td> c </td> <td>d</td> "
+                  "</tr></tbody></table>",
                   "a | b\nc | d" },
                 { "<table><tr><td>a<td><td>c<tr><td><td>b<tr><td><td></table>", "a |  | c\n| b" },
                 { "<table><tr><td><p>a</p></td><td><div>b</div></td></tr></table>", "a | b" },
@@ -160,7 +163,7 @@ static void test_tables_are_rows(void **state)
         CHECK(rows);
 }
 
-static void test_references(void **state)
+static void test_character_references_are_resolved(void **state)
 {
         (void)state;
         static const struct row rows[] = {
@@ -178,7 +181,7 @@ static void test_references(void **state)
         CHECK(rows);
 }
 
-static void test_broken_pages_are_read_as_browsers_do(void **state)
+static void test_malformed_pages_are_parsed_as_by_browsers(void **state)
 {
         (void)state;
         static const struct row rows[] = {
@@ -204,7 +207,7 @@ static void test_broken_pages_are_read_as_browsers_do(void **state)
         assert_string_equal(t.body.data, "abc");
 }
 
-static void test_the_title_is_kept(void **state)
+static void test_the_first_title_is_returned(void **state)
 {
         (void)state;
         static const struct row rows[] = {
@@ -232,29 +235,30 @@ static char *repeat(const char *piece, size_t times)
         return text;
 }
 
-static void test_the_text_is_bounded_by_characters(void **state)
+static void test_the_text_is_truncated_between_characters(void **state)
 {
         (void)state;
-        CLEANUP_FREE char *long_word = repeat("é", 5000);
-        for (size_t most = 0; most < 40; most++) {
+        CLEANUP_FREE char *long_text = repeat("é", 5000);
+        for (size_t limit = 0; limit < 40; limit++) {
                 CLEANUP_HTML_TEXT struct html_text t;
-                html_to_text(long_word, strlen(long_word), most, &t);
-                assert_int_equal(t.body.length, most / 2 * 2);
+                html_to_text(long_text, strlen(long_text), limit, &t);
+                assert_int_equal(t.body.length, limit / 2 * 2);
                 assert_true(t.cut);
                 CLEANUP_HTML_TEXT struct html_text u;
-                static const char page[] = "<ul><li><a href=/x>ä</a> ö<li><code>ü</code></ul><table><tr><td>a<td>b</table>";
-                html_to_text(page, strlen(page), most, &u);
-                assert_true(u.body.length <= most);
+                static const char page[] = "<ul><li><a href=/x>ä</a> "
+                                           "ö<li><code>ü</code></ul><table><tr><td>a<td>b</table>";
+                html_to_text(page, strlen(page), limit, &u);
+                assert_true(u.body.length <= limit);
                 assert_int_equal(text_utf8_valid(u.body.data ? u.body.data : "", u.body.length), u.body.length);
-                assert_int_equal(u.cut, most < strlen("- [ä](/x) ö\n- `ü`\n\na | b"));
+                assert_int_equal(u.cut, limit < strlen("- [ä](/x) ö\n- `ü`\n\na | b"));
         }
         CLEANUP_FREE char *long_title = repeat("<title>a b", 5000);
         CLEANUP_HTML_TEXT struct html_text t;
         html_to_text(long_title, strlen(long_title), 100, &t);
-        assert_int_equal(t.title.length, HTML_TITLE_MOST);
+        assert_int_equal(t.title.length, HTML_TITLE_MAX);
 }
 
-static double seconds_for(const char *piece, size_t times)
+static double time_repeated(const char *piece, size_t times)
 {
         CLEANUP_FREE char *page = repeat(piece, times);
         struct timespec from, to;
@@ -265,24 +269,52 @@ static double seconds_for(const char *piece, size_t times)
         return (double)(to.tv_sec - from.tv_sec) + (double)(to.tv_nsec - from.tv_nsec) / 1e9;
 }
 
-/* What takes a parser of trees quadratic time. */
-static void test_hostile_pages_take_linear_time(void **state)
+/* Pages that take quadratic time in a parser that builds a tree. */
+static void test_a_hostile_page_of_a_megabyte_takes_less_than_three_seconds(void **state)
 {
         (void)state;
         static const char *const pieces[] = {
-                "<div>", "<b>", "<a>", "<b><p>", "<table><tr><td>", "<ul><li>", "<li><span hidden>", "<blockquote>", "<p><object>",
-                "</div>", "<div></x>", "<", "<!--", "<!-", "<a x='", "<a b=c ", "&", "&amp", "&#", "<pre>\n", "<br>", "\n", "<script>",
-                "<title>", "<svg>", "<svg/><style/>", "<td>", "<code>`", "é", "\xff", "<h1>",
+                "<div>",
+                "<b>",
+                "<a>",
+                "<b><p>",
+                "<table><tr><td>",
+                "<ul><li>",
+                "<li><span hidden>",
+                "<blockquote>",
+                "<p><object>",
+                "</div>",
+                "<div></x>",
+                "<",
+                "<!--",
+                "<!-",
+                "<a x='",
+                "<a b=c ",
+                "&",
+                "&amp",
+                "&#",
+                "<pre>\n",
+                "<br>",
+                "\n",
+                "<script>",
+                "<title>",
+                "<svg>",
+                "<svg/><style/>",
+                "<td>",
+                "<code>`",
+                "é",
+                "\xff",
+                "<h1>",
         };
         for (size_t i = 0; i < ARRAY_SIZE(pieces); i++) {
                 size_t times = (1 << 20) / strlen(pieces[i]);
-                double taken = seconds_for(pieces[i], times);
-                if (taken > 3) /* a hundredth of that is usual */
-                        fail_msg("a megabyte of '%s' took %.1f s", pieces[i], taken);
+                double seconds = time_repeated(pieces[i], times);
+                if (seconds > 3) /* usually it takes a hundredth of that */
+                        fail_msg("a megabyte of '%s' took %.1f s", pieces[i], seconds);
         }
 }
 
-static void test_what_nests_too_deep_is_left_out_and_said(void **state)
+static void test_elements_that_are_nested_too_deeply_are_dropped_and_reported(void **state)
 {
         (void)state;
         CLEANUP_FREE char *deep = repeat("<div>", 1000);
@@ -295,16 +327,16 @@ static void test_what_nests_too_deep_is_left_out_and_said(void **state)
         html_to_text(page.data, page.length, 100, &t);
         assert_string_equal(t.body.data, "a\nc");
         assert_true(t.cut);
-        CLEANUP_FREE char *inline_ones = repeat("<font><b>", 1000); /* these mean nothing, and take no room */
+        CLEANUP_FREE char *inline_elements = repeat("<font><b>", 1000); /* ignored elements */
         page.length = 0;
-        text_format(&page, "a%sb", inline_ones);
+        text_format(&page, "a%sb", inline_elements);
         CLEANUP_HTML_TEXT struct html_text u;
         html_to_text(page.data, page.length, 100, &u);
         assert_string_equal(u.body.data, "ab");
         assert_false(u.cut);
 }
 
-static void test_charsets(void **state)
+static void test_charsets_are_detected_and_decoded(void **state)
 {
         (void)state;
         static const struct {
@@ -312,7 +344,7 @@ static void test_charsets(void **state)
                 size_t length;
                 const char *type;
                 const char *text;
-                bool foreign;
+                bool has_invalid;
         } rows[] = {
                 { "\xc3\xa9", 2, NULL, "é", false },
                 { "\xc3\xa9", 2, "text/html; charset=UTF-8", "é", false },
@@ -324,13 +356,13 @@ static void test_charsets(void **state)
                 { "\xe9", 1, "text/html; charset=koi8-r", "\xef\xbf\xbd", true },
                 { "a", 1, "text/html; charset=koi8-r", "a", false },
                 { "\xe9", 1, "text/html; charset=", "é", false },
-                { "\xe9", 1, "text/html; charset  \0charset=koi8-r", "é", false }, /* nothing is read behind its end */
+                { "\xe9", 1, "text/html; charset  \0charset=koi8-r", "é", false }, /* nothing after the NUL is read */
                 { "\xef\xbb\xbf\xc3\xa9", 5, "text/html; charset=latin1", "é", false },
                 { "\xff\xfe\xe9\0\x3d\xd8\xa9\xdc", 8, NULL, "é\xf0\x9f\x92\xa9", false },
                 { "\xfe\xff\0\xe9", 4, NULL, "é", false },
                 { "\0a\xd8\0\0b", 6, "text/plain; charset=utf-16be", "a\xef\xbf\xbd" "b", true },
                 { "a\0b", 3, "text/plain; charset=utf-16le", "a", true },
-                { "\xc3\xa9\xe2\x82", 4, NULL, "é\xef\xbf\xbd\xef\xbf\xbd", true }, /* cut */
+                { "\xc3\xa9\xe2\x82", 4, NULL, "é\xef\xbf\xbd\xef\xbf\xbd", true }, /* truncated */
                 { "<meta charset=windows-1252>\x80", 28, NULL, "<meta charset=windows-1252>€", false },
                 { "<META http-equiv=x content='text/html; charset=latin1'>\xc3\xa9", 57, NULL,
                   "<META http-equiv=x content='text/html; charset=latin1'>Ã©", false },
@@ -339,9 +371,9 @@ static void test_charsets(void **state)
         };
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
                 CLEANUP_TEXT struct text out = { 0 };
-                bool foreign = html_decode(rows[i].bytes, rows[i].length, rows[i].type, true, &out);
+                bool has_invalid = html_decode(rows[i].bytes, rows[i].length, rows[i].type, true, &out);
                 assert_string_equal(out.data, rows[i].text);
-                if (foreign != rows[i].foreign)
+                if (has_invalid != rows[i].has_invalid)
                         fail_msg("row %zu", i);
         }
         CLEANUP_TEXT struct text out = { 0 };
@@ -350,7 +382,7 @@ static void test_charsets(void **state)
         assert_false(html_decode("", 0, NULL, true, &out));
 }
 
-static void test_every_character_can_be_written(void **state)
+static void test_every_code_point_is_written_as_valid_utf8(void **state)
 {
         (void)state;
         for (uint32_t c = 0; c < 0x120000; c++) {
@@ -366,7 +398,7 @@ static void test_every_character_can_be_written(void **state)
 #define URL "https://example.com/x"
 #define PAGE "<title>A page</title><h1>Head</h1><p>caf\xe9 <a href=/y>link</a><script>x</script>"
 
-static void test_an_answer_becomes_text(void **state)
+static void test_a_response_is_converted_to_text(void **state)
 {
         (void)state;
         static const struct {
@@ -380,10 +412,11 @@ static void test_an_answer_becomes_text(void **state)
                 { NULL, " \n<!DOCTYPE HTML><p>a", WEB_TEXT, "a" },
                 { NULL, "<p>a", WEB_TEXT, "<p>a" },
                 { "text/html", "<p>caf\xe9", WEB_HTML, "<p>café" },
-                { "text/html", "<p>caf\xe9", WEB_RAW, "<p>caf\xef\xbf\xbd\n(what is not in its charset is shown as \xef\xbf\xbd)" },
+                { "text/html", "<p>caf\xe9", WEB_RAW,
+                  "<p>caf\xef\xbf\xbd\n(bytes that are invalid in its charset are shown as \xef\xbf\xbd)" },
                 { "application/json", "{\"a\": \"<b>\"}", WEB_TEXT, "{\"a\": \"<b>\"}" },
                 { "text/plain; charset=utf-8", "\xe9", WEB_TEXT,
-                  "\xef\xbf\xbd\n(what is not in its charset is shown as \xef\xbf\xbd)" },
+                  "\xef\xbf\xbd\n(bytes that are invalid in its charset are shown as \xef\xbf\xbd)" },
                 { "text/html", "<script>x</script>", WEB_TEXT, "(" URL " is empty)" },
                 { "text/html", "", WEB_TEXT, "(" URL " is empty)" },
         };
@@ -400,12 +433,12 @@ static void test_an_answer_becomes_text(void **state)
         }
 }
 
-static void test_an_answer_is_bounded_and_says_so(void **state)
+static void test_a_response_that_is_truncated_says_so(void **state)
 {
         (void)state;
         static const struct {
                 const char *type, *body;
-                size_t most;
+                size_t limit;
                 bool cut;
                 const char *text;
         } rows[] = {
@@ -417,14 +450,15 @@ static void test_an_answer_is_bounded_and_says_so(void **state)
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
                 struct tool_answer answer = { 0 };
                 struct web_response r = { URL, 200, rows[i].type, rows[i].body, strlen(rows[i].body), rows[i].cut };
-                web_fetch_answer(&r, WEB_TEXT, rows[i].most, &answer);
+                web_fetch_answer(&r, WEB_TEXT, rows[i].limit, &answer);
                 assert_string_equal(answer.text.data, rows[i].text);
-                assert_int_equal(json_is_true(json_object_get(answer.structured, "more")), strstr(rows[i].text, "more") != NULL);
+                assert_int_equal(json_is_true(json_object_get(answer.structured, "more")),
+                                 strstr(rows[i].text, "more") != NULL);
                 tool_answer_done(&answer);
         }
 }
 
-static void test_an_answer_that_is_none_is_an_error(void **state)
+static void test_error_statuses_and_binary_content_are_errors(void **state)
 {
         (void)state;
         static const struct {
@@ -434,15 +468,20 @@ static void test_an_answer_that_is_none_is_an_error(void **state)
                 enum web_format format;
                 const char *text;
         } rows[] = {
-                { 404, "text/html", "<h1>Not here</h1>", 17, WEB_HTML, URL ": the server answered with status 404\n\n# Not here" },
+                { 404, "text/html", "<h1>Not here</h1>", 17, WEB_HTML,
+                  URL ": the server answered with status 404\n\n# Not here" },
                 { 500, "application/json", "{}", 2, WEB_TEXT, URL ": the server answered with status 500\n\n{}" },
                 { 503, NULL, "", 0, WEB_TEXT, URL ": the server answered with status 503" },
                 { 302, "image/png", "\0", 1, WEB_TEXT, URL ": the server answered with status 302" },
-                { 200, "image/png", "\x89PNG\0", 5, WEB_TEXT, URL " is binary: image/png, 5 bytes; only text can be shown" },
-                { 200, "image/png", "\x89PNG\0", 5, WEB_RAW, URL " is binary: image/png, 5 bytes; only text can be shown" },
-                { 200, "a\x1b[31m/b", "\0", 1, WEB_RAW, URL " is binary: a\\x1b[31m/b, 1 bytes; only text can be shown" },
-                { 200, "text/css", "a", 1, WEB_HTML, URL " is no HTML but text/css: ask with the format text, or raw" },
-                { 200, "", "a", 1, WEB_HTML, URL " is no HTML but of an unknown type: ask with the format text, or raw" },
+                { 200, "image/png", "\x89PNG\0", 5, WEB_TEXT,
+                  URL " is binary: image/png, 5 bytes; only text can be shown" },
+                { 200, "image/png", "\x89PNG\0", 5, WEB_RAW,
+                  URL " is binary: image/png, 5 bytes; only text can be shown" },
+                { 200, "a\x1b[31m/b", "\0", 1, WEB_RAW,
+                  URL " is binary: a\\x1b[31m/b, 1 bytes; only text can be shown" },
+                { 200, "text/css", "a", 1, WEB_HTML, URL " is not HTML but text/css: use the format text or raw" },
+                { 200, "", "a", 1, WEB_HTML,
+                  URL " is not HTML but of an unknown type: use the format text or raw" },
         };
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
                 struct tool_answer answer = { 0 };
@@ -459,22 +498,22 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_white_space_is_collapsed),
-                cmocka_unit_test(test_what_a_browser_does_not_show_is_dropped),
-                cmocka_unit_test(test_structure_is_marked),
-                cmocka_unit_test(test_code_is_kept),
-                cmocka_unit_test(test_links_and_images),
-                cmocka_unit_test(test_tables_are_rows),
-                cmocka_unit_test(test_references),
-                cmocka_unit_test(test_broken_pages_are_read_as_browsers_do),
-                cmocka_unit_test(test_the_title_is_kept),
-                cmocka_unit_test(test_the_text_is_bounded_by_characters),
-                cmocka_unit_test(test_hostile_pages_take_linear_time),
-                cmocka_unit_test(test_what_nests_too_deep_is_left_out_and_said),
-                cmocka_unit_test(test_charsets),
-                cmocka_unit_test(test_every_character_can_be_written),
-                cmocka_unit_test(test_an_answer_becomes_text),
-                cmocka_unit_test(test_an_answer_is_bounded_and_says_so),
-                cmocka_unit_test(test_an_answer_that_is_none_is_an_error),
+                cmocka_unit_test(test_text_that_a_browser_does_not_show_is_dropped),
+                cmocka_unit_test(test_headings_lists_and_quotes_become_markdown),
+                cmocka_unit_test(test_code_keeps_its_white_space),
+                cmocka_unit_test(test_links_and_images_become_markdown),
+                cmocka_unit_test(test_tables_become_rows),
+                cmocka_unit_test(test_character_references_are_resolved),
+                cmocka_unit_test(test_malformed_pages_are_parsed_as_by_browsers),
+                cmocka_unit_test(test_the_first_title_is_returned),
+                cmocka_unit_test(test_the_text_is_truncated_between_characters),
+                cmocka_unit_test(test_a_hostile_page_of_a_megabyte_takes_less_than_three_seconds),
+                cmocka_unit_test(test_elements_that_are_nested_too_deeply_are_dropped_and_reported),
+                cmocka_unit_test(test_charsets_are_detected_and_decoded),
+                cmocka_unit_test(test_every_code_point_is_written_as_valid_utf8),
+                cmocka_unit_test(test_a_response_is_converted_to_text),
+                cmocka_unit_test(test_a_response_that_is_truncated_says_so),
+                cmocka_unit_test(test_error_statuses_and_binary_content_are_errors),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /*
- * Reading HTTP requests: what is understood, what is refused and how, whatever the pieces in which it comes; to
- * answer them and to relay them.
+ * Parsing HTTP requests, as a server and as a relay: which are accepted, and how others are refused, for any size of
+ * the pieces in which they arrive.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,22 +15,22 @@
 #include "base/text.h"
 #include "wire/http_request.h"
 
-enum { BODY_MOST = 64 };
+enum { BODY_MAX = 64 };
 
 #define HEAD "POST /mcp HTTP/1.1\r\nHost: here\r\n"
 #define CHUNKED HEAD "Transfer-Encoding: chunked\r\n\r\n"
 
-/* One byte string and what becomes of it. */
+/* A request and the result. */
 struct row {
         const char *input;
-        int status;         /* 1: complete, 0: more has to come, or the status that refuses it, negative */
-        const char *body;   /* when it is complete */
-        const char *behind; /* what is left for the next request; NULL: nothing */
+        int status;         /* 1: complete, 0: incomplete, negative: the HTTP status of the refusal */
+        const char *body;   /* if it is complete */
+        const char *rest; /* the bytes after the request; NULL: none */
 };
 
 /*
- * Gives the input in pieces of this size; *ret_used is what was taken. Of a relay, `passed` gets what it passes on:
- * the head when it is there, then the bytes that were taken. NULL: nobody asks.
+ * Feeds the input in pieces of this size; *ret_used is the length of the request. `passed`, if it is not NULL, gets
+ * what a relay would pass on: the head once it is complete, then the other bytes of the request.
  */
 static int feed(struct http_request *r, const char *input, size_t length, size_t piece, size_t *ret_used,
                 struct text *passed)
@@ -40,14 +40,14 @@ static int feed(struct http_request *r, const char *input, size_t length, size_t
         while ((status == 0 && *ret_used < length) || status == HTTP_HEAD_READY) {
                 size_t n = length - *ret_used < piece ? length - *ret_used : piece, used = 0;
                 bool in_head = r->state == HTTP_HEAD;
-                char *copy = malloc(n); /* in memory of its own, so that a read beyond it is seen */
+                char *copy = malloc(n); /* so that a sanitizer finds reads beyond it */
                 memcpy(copy, input + *ret_used, n);
                 status = http_take(r, copy, n, &used);
                 assert_true(used <= n);
                 assert_true(status != 0 || used == n);
                 *ret_used += used;
                 if (status == HTTP_HEAD_READY)
-                        assert_true(in_head && r->relays && r->state != HTTP_HEAD);
+                        assert_true(in_head && r->is_relay && r->state != HTTP_HEAD);
                 if (passed && status == HTTP_HEAD_READY)
                         text_add_bytes(passed, r->original.data, r->original.length);
                 else if (passed && status >= 0 && !in_head)
@@ -57,30 +57,30 @@ static int feed(struct http_request *r, const char *input, size_t length, size_t
         return status;
 }
 
-/* To answer it. */
-static void check_kept(const struct row *row)
+/* Parses the request as a server. */
+static void check_as_server(const struct row *row)
 {
         const size_t length = strlen(row->input);
         for (size_t piece = 1; piece <= length; piece++) {
                 struct http_request r;
                 size_t used;
-                http_begin(&r, BODY_MOST);
+                http_begin(&r, BODY_MAX);
                 int status = feed(&r, row->input, length, piece, &used, NULL);
                 if (status != row->status)
                         fail_msg("%d instead of %d, in pieces of %zu:\n%s", status, row->status, piece, row->input);
                 if (status == 1) {
                         assert_string_equal(r.body.data ? r.body.data : "", row->body ? row->body : "");
-                        assert_string_equal(row->input + used, row->behind ? row->behind : "");
+                        assert_string_equal(row->input + used, row->rest ? row->rest : "");
                 }
-                assert_null(http_header(&r, "No-Such")); /* what was read of it can be asked for, refused or not */
+                assert_null(http_header(&r, "No-Such")); /* headers can be queried in any state */
                 http_done(&r);
         }
 }
 
-/* To relay it: what is passed on is what came, but for empty lines in front. */
-static void check_relayed(const struct row *row)
+/* Parses the request as a relay: it passes on what it received, without leading empty lines. */
+static void check_as_relay(const struct row *row)
 {
-        const size_t length = strlen(row->input), front = strspn(row->input, "\r\n");
+        const size_t length = strlen(row->input), skipped = strspn(row->input, "\r\n");
         for (size_t piece = 1; piece <= length; piece++) {
                 CLEANUP_TEXT struct text passed = { 0 };
                 struct http_request r;
@@ -91,30 +91,30 @@ static void check_relayed(const struct row *row)
                         fail_msg("relay: %d instead of %d, in pieces of %zu:\n%s", status, row->status, piece,
                                  row->input);
                 if (status == 1) {
-                        assert_int_equal(passed.length, used - front);
-                        assert_memory_equal(passed.data, row->input + front, passed.length);
-                        assert_string_equal(row->input + used, row->behind ? row->behind : "");
+                        assert_int_equal(passed.length, used - skipped);
+                        assert_memory_equal(passed.data, row->input + skipped, passed.length);
+                        assert_string_equal(row->input + used, row->rest ? row->rest : "");
                         assert_int_equal(r.body.length, 0);
                 }
                 http_done(&r);
         }
 }
 
-/* Both readers agree. */
-static void check_all(const struct row *rows, size_t count)
+/* Checks that server and relay give the same result. */
+static void check_both(const struct row *rows, size_t count)
 {
         for (size_t i = 0; i < count; i++) {
-                check_kept(&rows[i]);
-                check_relayed(&rows[i]);
+                check_as_server(&rows[i]);
+                check_as_relay(&rows[i]);
         }
 }
 
-static void test_what_is_whole_is_understood(void **state)
+static void test_complete_requests_are_accepted(void **state)
 {
         (void)state;
         static const struct row rows[] = {
                 { HEAD "\r\n", 1, NULL, NULL },
-                { "\r\n\r\n" HEAD "\r\n", 1, NULL, NULL }, /* empty lines in front */
+                { "\r\n\r\n" HEAD "\r\n", 1, NULL, NULL }, /* leading empty lines */
                 { HEAD "Content-Length: 0\r\n\r\n", 1, NULL, NULL },
                 { HEAD "Content-Length: 5\r\n\r\nhello", 1, "hello", NULL },
                 { HEAD "content-LENGTH:5\r\n\r\nhello", 1, "hello", NULL },
@@ -130,10 +130,10 @@ static void test_what_is_whole_is_understood(void **state)
                 { HEAD "Expect: 100-Continue\r\nContent-Length: 1\r\n\r\nx", 1, "x", NULL },
                 { "OPTIONS /mcp?a=b HTTP/1.1\r\nHost:\r\nEmpty:\r\n\r\n", 1, NULL, NULL },
         };
-        check_all(rows, ARRAY_SIZE(rows));
+        check_both(rows, ARRAY_SIZE(rows));
 }
 
-static void test_what_is_not_whole_waits(void **state)
+static void test_incomplete_requests_wait_for_more(void **state)
 {
         (void)state;
         static const struct row rows[] = {
@@ -145,11 +145,11 @@ static void test_what_is_not_whole_waits(void **state)
                 { CHUNKED "5\r\nhello\r\n0\r\n", 0, NULL, NULL },
                 { CHUNKED "5\r\nhello\r\n0\r\nTrailer: x\r\n", 0, NULL, NULL },
         };
-        check_all(rows, ARRAY_SIZE(rows));
+        check_both(rows, ARRAY_SIZE(rows));
 }
 
-/* What two readers could understand differently is refused: where a request ends, by its length or its chunks... */
-static void test_two_lengths_are_refused(void **state)
+/* Request smuggling: a request is refused if two parsers could find its end at different places. */
+static void test_ambiguous_lengths_are_refused(void **state)
 {
         (void)state;
 #define BOTH_BODY "\r\n5\r\nhello\r\n0\r\n\r\n"
@@ -207,7 +207,7 @@ static void test_two_lengths_are_refused(void **state)
                 { HEAD "Content-Length: 1_0\r\n\r\nhello", -400, NULL, NULL },
                 { HEAD "Content-Length: 5 5\r\n\r\nhello", -400, NULL, NULL },
                 { HEAD "Content-Length: \"5\"\r\n\r\nhello", -400, NULL, NULL },
-                { HEAD "Content-Length: \xd9\xa5\r\n\r\nhello", -400, NULL, NULL }, /* an Arabic five */
+                { HEAD "Content-Length: \xd9\xa5\r\n\r\nhello", -400, NULL, NULL }, /* an Arabic digit */
                 { HEAD "Content-Length:\r\n\r\n", -400, NULL, NULL },
                 { HEAD "Content-Length:\t5\r\n\r\nhello", -400, NULL, NULL },
                 { HEAD "Content-Length: 5 \r\n\r\nhello", -400, NULL, NULL },
@@ -215,7 +215,7 @@ static void test_two_lengths_are_refused(void **state)
                 { HEAD "Content-Length: 18446744073709551615\r\n\r\nx", -413, NULL, NULL },
                 { HEAD "Content-Length: 18446744073709551616\r\n\r\nx", -400, NULL, NULL },
                 { HEAD "Content-Length: 18446744073709551621\r\n\r\nhello", -400, NULL, NULL },
-                /* what the next one on the way would remove */
+                /* headers that the next hop would remove */
                 { HEAD "Connection: Content-Length\r\nContent-Length: 5\r\n\r\nhello", -400, NULL, NULL },
                 { HEAD "Connection: close\r\nConnection: x, transfer-encoding ,y\r\n\r\n", -400, NULL, NULL },
                 { HEAD "Connection: host\r\n\r\n", -400, NULL, NULL },
@@ -223,11 +223,11 @@ static void test_two_lengths_are_refused(void **state)
                 { "CONNECT /mcp HTTP/1.1\r\nHost: here\r\nTransfer-Encoding: chunked\r\n\r\n", -400, NULL, NULL },
         };
 #undef BOTH_BODY
-        check_all(rows, ARRAY_SIZE(rows));
+        check_both(rows, ARRAY_SIZE(rows));
 }
 
-/* ... where a line ends and what its name is... */
-static void test_lines_that_are_read_in_two_ways_are_refused(void **state)
+/* Likewise for the end of a line and the name of a header. */
+static void test_ambiguous_lines_are_refused(void **state)
 {
         (void)state;
         static const struct row rows[] = {
@@ -257,11 +257,11 @@ static void test_lines_that_are_read_in_two_ways_are_refused(void **state)
                 { "POST /mcp HTTP/1.1\r\nHost:\ta\r\n\r\n", -400, NULL, NULL },
                 { "POST /mcp HTTP/1.1\r\nHost: a\t\r\n\r\n", -400, NULL, NULL },
         };
-        check_all(rows, ARRAY_SIZE(rows));
+        check_both(rows, ARRAY_SIZE(rows));
 }
 
-/* ... and the framing of chunks. */
-static void test_chunks_that_are_read_in_two_ways_are_refused(void **state)
+/* Likewise for the framing of chunks. */
+static void test_ambiguous_chunks_are_refused(void **state)
 {
         (void)state;
         static const struct row rows[] = {
@@ -283,7 +283,7 @@ static void test_chunks_that_are_read_in_two_ways_are_refused(void **state)
                 { CHUNKED "\r\nhello\r\n0\r\n\r\n", -400, NULL, NULL },
                 { CHUNKED ";a=b\r\nhello\r\n0\r\n\r\n", -400, NULL, NULL },
                 { CHUNKED "000000005\r\nhello\r\n0\r\n\r\n", -400, NULL, NULL },
-                { CHUNKED "100000005\r\nhello\r\n0\r\n\r\n", -400, NULL, NULL }, /* 5, if one counts in 32 bits */
+                { CHUNKED "100000005\r\nhello\r\n0\r\n\r\n", -400, NULL, NULL }, /* 5 in 32 bits */
                 { CHUNKED "10000000000000005\r\nhello\r\n0\r\n\r\n", -400, NULL, NULL },
                 /* extensions that hide the end of their line */
                 { CHUNKED "5;a\nhello\r\n0\r\n\r\n", -400, NULL, NULL },
@@ -309,10 +309,10 @@ static void test_chunks_that_are_read_in_two_ways_are_refused(void **state)
                 { CHUNKED "0\r\nA: b\r\ncontent-length: 5\r\n\r\n", -400, NULL, NULL },
                 { CHUNKED "0\r\nTransfer_Encoding: chunked\r\n\r\n", -400, NULL, NULL },
         };
-        check_all(rows, ARRAY_SIZE(rows));
+        check_both(rows, ARRAY_SIZE(rows));
 }
 
-static void test_what_is_no_request_is_refused(void **state)
+static void test_malformed_requests_are_refused(void **state)
 {
         (void)state;
         static const struct row rows[] = {
@@ -335,17 +335,17 @@ static void test_what_is_no_request_is_refused(void **state)
                 { HEAD "Expect: x 100-continue\r\n\r\n", -417, NULL, NULL },
                 { HEAD "Expect: 100-continue\r\nExpect: 100-continue\r\n\r\n", -417, NULL, NULL },
         };
-        check_all(rows, ARRAY_SIZE(rows));
+        check_both(rows, ARRAY_SIZE(rows));
 }
 
-/* What a relay has to let pass is none of a server's that answers. */
-static void test_a_relay_takes_more_kinds(void **state)
+/* A relay must pass on requests that our own server refuses. */
+static void test_a_relay_accepts_more_requests_than_a_server(void **state)
 {
         (void)state;
         static const struct {
                 const char *input;
-                int kept, relayed;
-                const char *behind;
+                int as_server, as_relay;
+                const char *rest;
         } rows[] = {
                 { "GET /mcp HTTP/1.0\r\nHost: here\r\n\r\nGET", -505, 1, "GET" },
                 { "GET /mcp HTTP/1.0\r\n\r\n", -505, 1, NULL },
@@ -364,13 +364,13 @@ static void test_a_relay_takes_more_kinds(void **state)
                 { CHUNKED "ffffffff\r\nhello", -413, 0, NULL },
         };
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-                check_kept(&(struct row){ rows[i].input, rows[i].kept, NULL, NULL });
-                check_relayed(&(struct row){ rows[i].input, rows[i].relayed, NULL, rows[i].behind });
+                check_as_server(&(struct row){ rows[i].input, rows[i].as_server, NULL, NULL });
+                check_as_relay(&(struct row){ rows[i].input, rows[i].as_relay, NULL, rows[i].rest });
         }
 }
 
-/* A relay hears of the head before the body has come, and knows where the next request begins. */
-static void test_a_relay_goes_from_request_to_request(void **state)
+/* A relay gets the head before the body has arrived, and finds the start of the next request. */
+static void test_a_relay_finds_the_next_request(void **state)
 {
         (void)state;
         static const char first[] = "POST /a HTTP/1.1\r\nHost: here\r\nContent-Length: 5\r\n\r\n";
@@ -397,13 +397,13 @@ static void test_a_relay_goes_from_request_to_request(void **state)
         assert_int_equal(http_take(&r, at, strlen(at), &used), HTTP_HEAD_READY);
         assert_int_equal(used, sizeof second - 1);
         assert_string_equal(http_header(&r, "Host"), "there");
-        assert_int_equal(http_take(&r, "", 0, &used), 1); /* there is no body */
+        assert_int_equal(http_take(&r, "", 0, &used), 1); /* no body */
         assert_int_equal(used, 0);
         http_done(&r);
 }
 
-/* A server that ends lines or chunks elsewhere must not get what it could take for a request, however it comes. */
-static void test_a_relay_refuses_before_it_is_too_late(void **state)
+/* A server that finds line or chunk ends elsewhere must not receive bytes that it could parse as a request. */
+static void test_a_relay_refuses_before_it_passes_a_hidden_request(void **state)
 {
         (void)state;
         static const struct {
@@ -425,13 +425,13 @@ static void test_a_relay_refuses_before_it_is_too_late(void **state)
                 http_begin_relay(&r);
                 assert_int_equal(feed(&r, input.data, input.length, 1, &used, &passed), -400);
                 assert_string_equal(passed.data ? passed.data : "", rows[i].sent);
-                assert_int_equal(http_take(&r, "x", 1, &used), -400); /* and nothing changes that */
+                assert_int_equal(http_take(&r, "x", 1, &used), -400); /* the refusal is final */
                 assert_int_equal(used, 0);
                 http_done(&r);
         }
 }
 
-static void test_a_nul_is_refused_wherever_it_is(void **state)
+static void test_a_nul_is_accepted_only_in_a_body(void **state)
 {
         (void)state;
         static const char head[] = HEAD "Name: value\r\n\r\n";
@@ -442,7 +442,7 @@ static void test_a_nul_is_refused_wherever_it_is(void **state)
                 char copy[sizeof head];
                 memcpy(copy, head, sizeof head);
                 copy[at] = '\0';
-                http_begin(&r, BODY_MOST);
+                http_begin(&r, BODY_MAX);
                 assert_int_not_equal(feed(&r, copy, sizeof head - 1, sizeof head, &used, NULL), 1);
                 http_done(&r);
         }
@@ -452,37 +452,37 @@ static void test_a_nul_is_refused_wherever_it_is(void **state)
                 char copy[sizeof chunks];
                 memcpy(copy, chunks, sizeof chunks);
                 copy[at] = '\0';
-                http_begin(&r, BODY_MOST);
+                http_begin(&r, BODY_MAX);
                 int status = feed(&r, copy, sizeof chunks - 1, 1, &used, NULL);
-                assert_int_equal(status == 1, chunks[at] == 'x' && chunks[at - 1] == '\n'); /* in the body it is data */
+                assert_int_equal(status == 1, chunks[at] == 'x' && chunks[at - 1] == '\n'); /* the body */
                 http_done(&r);
         }
 }
 
-static void test_every_size_has_a_bound(void **state)
+static void test_all_sizes_are_limited(void **state)
 {
         (void)state;
-        CLEANUP_TEXT struct text many = { 0 }, most = { 0 }, line = { 0 };
+        CLEANUP_TEXT struct text too_many_headers = { 0 }, max_headers = { 0 }, long_line = { 0 };
         CLEANUP_TEXT struct text extension = { 0 }, trailers = { 0 }, chunks = { 0 };
-        text_add(&most, HEAD);
-        for (int i = 1; i < HTTP_HEADERS_MOST; i++)
-                text_add(&most, "A: b\r\n");
-        text_format(&many, "%sA: b\r\n\r\n", most.data);
-        text_add(&most, "\r\n");
-        text_format(&line, HEAD "A: %0*d\r\n\r\n", HTTP_HEAD_MOST, 0);
+        text_add(&max_headers, HEAD);
+        for (int i = 1; i < HTTP_HEADERS_MAX; i++)
+                text_add(&max_headers, "A: b\r\n");
+        text_format(&too_many_headers, "%sA: b\r\n\r\n", max_headers.data);
+        text_add(&max_headers, "\r\n");
+        text_format(&long_line, HEAD "A: %0*d\r\n\r\n", HTTP_HEAD_MAX, 0);
         text_format(&extension, CHUNKED "1;%0300d\r\nx\r\n0\r\n\r\n", 0);
         text_add(&trailers, CHUNKED "0\r\n");
         for (int i = 0; i < 9; i++)
                 text_format(&trailers, "A: %01000d\r\n", 0);
         text_add(&chunks, CHUNKED);
-        for (int i = 0; i < BODY_MOST; i++)
-                text_format(&chunks, "00000001;%0200d\r\nx\r\n", 0); /* more of framing than trailers may have */
+        for (int i = 0; i < BODY_MAX; i++)
+                text_format(&chunks, "00000001;%0200d\r\nx\r\n", 0); /* framing may be longer than trailers may be */
         text_add(&chunks, "0\r\nTrailer: x\r\n\r\n");
         const struct {
                 const char *input;
                 int status;
         } rows[] = {
-                { most.data, 1 }, { many.data, -431 }, { line.data, -431 },
+                { max_headers.data, 1 }, { too_many_headers.data, -431 }, { long_line.data, -431 },
                 { extension.data, -400 }, { trailers.data, -400 }, { chunks.data, 1 },
                 { HEAD "Content-Length: 64\r\n\r\n", 0 }, { HEAD "Content-Length: 65\r\n\r\n", -413 },
                 { HEAD "Content-Length: 18446744073709551615\r\n\r\n", -413 },
@@ -494,7 +494,7 @@ static void test_every_size_has_a_bound(void **state)
                 for (size_t k = 0; k < ARRAY_SIZE(pieces); k++) {
                         struct http_request r;
                         size_t used;
-                        http_begin(&r, BODY_MOST);
+                        http_begin(&r, BODY_MAX);
                         int status = feed(&r, rows[i].input, strlen(rows[i].input), pieces[k], &used, NULL);
                         assert_int_equal(status, rows[i].status);
                         http_done(&r);
@@ -502,31 +502,31 @@ static void test_every_size_has_a_bound(void **state)
         }
 }
 
-static void test_the_parts_of_a_head(void **state)
+static void test_the_parts_of_a_head_are_parsed(void **state)
 {
         (void)state;
         static const char input[] = "DELETE /mcp HTTP/1.1\r\nHost: here\r\nMcp-Session-Id:  a b \t\r\n"
                                     "mcp-session-ID: second\r\nConnection: keep-alive, Close\r\n\r\n";
         struct http_request r;
         size_t used;
-        http_begin(&r, BODY_MOST);
+        http_begin(&r, BODY_MAX);
         assert_int_equal(http_take(&r, input, sizeof input - 1, &used), 1);
         assert_string_equal(r.method, "DELETE");
         assert_string_equal(r.target, "/mcp");
         assert_string_equal(http_header(&r, "MCP-SESSION-ID"), "a b");
-        assert_int_equal(http_count(&r, "Mcp-Session-Id"), 2);
+        assert_int_equal(http_count_headers(&r, "Mcp-Session-Id"), 2);
         assert_null(http_header(&r, "Mcp-Session"));
-        assert_true(http_lists(&r, "connection", "close") && http_lists(&r, "Connection", "Keep-Alive"));
-        assert_false(http_lists(&r, "Connection", "alive") || http_lists(&r, "Connection", "clos"));
-        assert_false(http_lists(&r, "Upgrade", "close"));
+        assert_true(http_header_lists(&r, "connection", "close") && http_header_lists(&r, "Connection", "Keep-Alive"));
+        assert_false(http_header_lists(&r, "Connection", "alive") || http_header_lists(&r, "Connection", "clos"));
+        assert_false(http_header_lists(&r, "Upgrade", "close"));
         assert_int_equal(r.minor, 1);
         assert_false(r.keep_alive);
-        assert_false(r.continues);
+        assert_false(r.expects_continue);
         assert_int_equal(r.original.length, 0);
         http_done(&r);
 }
 
-static void test_who_goes_on_over_the_same_connection(void **state)
+static void test_keep_alive_follows_version_and_connection_header(void **state)
 {
         (void)state;
         static const struct {
@@ -552,24 +552,24 @@ static void test_who_goes_on_over_the_same_connection(void **state)
         }
 }
 
-static void test_a_client_that_waits_is_told_to_go_on(void **state)
+static void test_expect_continue_counts_only_with_a_body(void **state)
 {
         (void)state;
         static const char with[] = HEAD "Expect: 100-continue\r\nContent-Length: 1\r\n\r\n";
-        static const char without[] = HEAD "Expect: 100-continue\r\n\r\n"; /* there is nothing to go on with */
+        static const char without[] = HEAD "Expect: 100-continue\r\n\r\n"; /* no body to wait for */
         struct http_request r;
         size_t used;
-        http_begin(&r, BODY_MOST);
+        http_begin(&r, BODY_MAX);
         assert_int_equal(http_take(&r, with, sizeof with - 1, &used), 0);
-        assert_true(r.continues && r.keep_alive);
+        assert_true(r.expects_continue && r.keep_alive);
         http_done(&r);
-        http_begin(&r, BODY_MOST);
+        http_begin(&r, BODY_MAX);
         assert_int_equal(http_take(&r, without, sizeof without - 1, &used), 1);
-        assert_false(r.continues);
+        assert_false(r.expects_continue);
         http_done(&r);
 }
 
-static void test_a_status_has_its_words(void **state)
+static void test_a_status_has_its_reason_phrase(void **state)
 {
         (void)state;
         assert_string_equal(http_reason(200), "OK");
@@ -580,21 +580,21 @@ static void test_a_status_has_its_words(void **state)
 int main(void)
 {
         static const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_what_is_whole_is_understood),
-                cmocka_unit_test(test_what_is_not_whole_waits),
-                cmocka_unit_test(test_two_lengths_are_refused),
-                cmocka_unit_test(test_lines_that_are_read_in_two_ways_are_refused),
-                cmocka_unit_test(test_chunks_that_are_read_in_two_ways_are_refused),
-                cmocka_unit_test(test_what_is_no_request_is_refused),
-                cmocka_unit_test(test_a_relay_takes_more_kinds),
-                cmocka_unit_test(test_a_relay_goes_from_request_to_request),
-                cmocka_unit_test(test_a_relay_refuses_before_it_is_too_late),
-                cmocka_unit_test(test_a_nul_is_refused_wherever_it_is),
-                cmocka_unit_test(test_every_size_has_a_bound),
-                cmocka_unit_test(test_the_parts_of_a_head),
-                cmocka_unit_test(test_who_goes_on_over_the_same_connection),
-                cmocka_unit_test(test_a_client_that_waits_is_told_to_go_on),
-                cmocka_unit_test(test_a_status_has_its_words),
+                cmocka_unit_test(test_complete_requests_are_accepted),
+                cmocka_unit_test(test_incomplete_requests_wait_for_more),
+                cmocka_unit_test(test_ambiguous_lengths_are_refused),
+                cmocka_unit_test(test_ambiguous_lines_are_refused),
+                cmocka_unit_test(test_ambiguous_chunks_are_refused),
+                cmocka_unit_test(test_malformed_requests_are_refused),
+                cmocka_unit_test(test_a_relay_accepts_more_requests_than_a_server),
+                cmocka_unit_test(test_a_relay_finds_the_next_request),
+                cmocka_unit_test(test_a_relay_refuses_before_it_passes_a_hidden_request),
+                cmocka_unit_test(test_a_nul_is_accepted_only_in_a_body),
+                cmocka_unit_test(test_all_sizes_are_limited),
+                cmocka_unit_test(test_the_parts_of_a_head_are_parsed),
+                cmocka_unit_test(test_keep_alive_follows_version_and_connection_header),
+                cmocka_unit_test(test_expect_continue_counts_only_with_a_body),
+                cmocka_unit_test(test_a_status_has_its_reason_phrase),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /*
- * JSON with bounds. The text is anybody's: what is not strict JSON is refused with its place, and neither its size nor
- * its depth costs more than the caller allowed. What is written is the same bytes every time.
+ * JSON with limits. The text is untrusted: anything but strict JSON is refused with its position, and the caller limits
+ * its size and depth. Writing the same value gives the same bytes every time.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -15,30 +15,32 @@
 
 #include "base/json.h"
 
-enum { CAP_BYTES = 1 << 20, CAP_DEPTH = 8 };
+enum { BYTES_MAX = 1 << 20, DEPTH_MAX = 8 };
 
-struct place {
+struct position {
         unsigned line, column;
 };
 
-static int parse_bytes(const char *text, size_t length, json_t **ret, struct error *e, struct place *ret_place)
+static int parse_bytes(const char *text, size_t length, json_t **ret, struct error *e, struct position *ret_position)
 {
-        return json_parse_bounded(text, length, CAP_BYTES, CAP_DEPTH, ret, e, &ret_place->line, &ret_place->column);
+        return json_parse_bounded(text, length, BYTES_MAX, DEPTH_MAX, ret, e, &ret_position->line,
+                                  &ret_position->column);
 }
 
-/* Refused with this code, at this place, with these words in the message. */
-static void assert_refused(const char *text, size_t length, int code, unsigned line, unsigned column, const char *words)
+/* Asserts that the text is refused with this code, at this position, with this part of a message. */
+static void assert_refused(const char *text, size_t length, int code, unsigned line, unsigned column,
+                           const char *message)
 {
         json_t *untouched = NULL;
         struct error e = { 0 };
-        struct place place = { 99, 99 };
-        assert_int_equal(parse_bytes(text, length, &untouched, &e, &place), -code);
+        struct position position = { 99, 99 };
+        assert_int_equal(parse_bytes(text, length, &untouched, &e, &position), -code);
         assert_null(untouched);
         assert_int_equal(e.code, code);
-        assert_int_equal(place.line, line);
-        assert_int_equal(place.column, column);
-        if (!strstr(e.text, words))
-                fail_msg("'%s' is not in '%s'", words, e.text);
+        assert_int_equal(position.line, line);
+        assert_int_equal(position.column, column);
+        if (!strstr(e.text, message))
+                fail_msg("'%s' is not in the message '%s'", message, e.text);
 }
 #define REFUSED(text, ...) assert_refused((text), sizeof(text) - 1, __VA_ARGS__)
 
@@ -47,14 +49,14 @@ static void assert_round_trip(const char *text)
         CLEANUP_JSON json_t *value = NULL;
         CLEANUP_TEXT struct text t = { 0 };
         struct error e = { 0 };
-        struct place place;
-        assert_int_equal(parse_bytes(text, strlen(text), &value, &e, &place), 0);
-        assert_int_equal(place.line, 0);
+        struct position position;
+        assert_int_equal(parse_bytes(text, strlen(text), &value, &e, &position), 0);
+        assert_int_equal(position.line, 0);
         assert_int_equal(json_write(value, &t, false), 0);
         assert_string_equal(t.data, text);
 }
 
-static void test_what_is_read_is_written_in_the_same_order(void **state)
+static void test_a_parsed_value_is_written_in_the_same_order(void **state)
 {
         (void)state;
         assert_round_trip("{\"zebra\":1,\"ant\":[true,false,null],\"mole\":{\"b\":\"x\",\"a\":-2.5}}");
@@ -64,7 +66,7 @@ static void test_what_is_read_is_written_in_the_same_order(void **state)
         assert_round_trip("[9223372036854775807,-9223372036854775808]");
 }
 
-static void test_what_is_no_json_is_refused_with_its_place(void **state)
+static void test_malformed_json_is_refused_with_its_position(void **state)
 {
         (void)state;
         REFUSED("", EINVAL, 1, 1, "line 1, column 1: ");
@@ -81,14 +83,14 @@ static void test_what_is_no_json_is_refused_with_its_place(void **state)
         REFUSED("\xef\xbb\xbf{}", EINVAL, 1, 1, "");
 }
 
-static void test_duplicate_keys_are_refused_however_deep(void **state)
+static void test_duplicate_keys_are_refused_at_any_depth(void **state)
 {
         (void)state;
         REFUSED("{\"a\": 1, \"a\": 2}", EINVAL, 1, 12, "duplicate object key");
         REFUSED("[{\"b\":\n{\"a\": 1, \"\\u0061\": 2}}]", EINVAL, 2, 17, "duplicate object key");
 }
 
-static void test_nul_and_broken_utf8_are_refused(void **state)
+static void test_nul_and_invalid_utf8_are_refused(void **state)
 {
         (void)state;
         REFUSED("[\"a\\u0000b\"]", EINVAL, 1, 11, "\\u0000 is not allowed in a string");
@@ -101,37 +103,37 @@ static void test_nul_and_broken_utf8_are_refused(void **state)
         REFUSED("[\"\\ud800\"]", EINVAL, 1, 9, "");
 }
 
-static void test_a_message_cannot_move_the_cursor(void **state)
+static void test_a_message_has_no_control_characters(void **state)
 {
         (void)state;
         json_t *value = NULL;
         struct error e = { 0 };
-        struct place place;
+        struct position position;
         const char text[] = "[\033]2;title\007]";
-        assert_int_equal(parse_bytes(text, sizeof text - 1, &value, &e, &place), -EINVAL);
+        assert_int_equal(parse_bytes(text, sizeof text - 1, &value, &e, &position), -EINVAL);
         for (const char *c = e.text; *c; c++)
                 assert_true((unsigned char)*c >= 0x20);
 }
 
-static void test_depth_is_capped_before_anything_recurses(void **state)
+static void test_depth_is_limited_before_the_parser_recurses(void **state)
 {
         (void)state;
         CLEANUP_JSON json_t *value = NULL;
         struct error e = { 0 };
-        struct place place;
-        assert_int_equal(parse_bytes("[[[[[[[[]]]]]]]]", 16, &value, &e, &place), 0);
+        struct position position;
+        assert_int_equal(parse_bytes("[[[[[[[[]]]]]]]]", 16, &value, &e, &position), 0);
         REFUSED("[[[[[[[[[]]]]]]]]]", ELOOP, 1, 9, "line 1, column 9: nested too deeply");
         REFUSED("{\"é\":\n  [[[[[[[{\"x\":1}]]]]]]]}", ELOOP, 2, 10, "nested too deeply");
 
-        enum { HUGE = 1 << 20 };
-        char *brackets = malloc(HUGE);
+        enum { HUGE_LENGTH = 1 << 20 };
+        char *brackets = malloc(HUGE_LENGTH);
         assert_non_null(brackets);
-        memset(brackets, '[', HUGE);
-        assert_refused(brackets, HUGE, ELOOP, 1, 9, "nested too deeply");
+        memset(brackets, '[', HUGE_LENGTH);
+        assert_refused(brackets, HUGE_LENGTH, ELOOP, 1, 9, "nested too deeply");
         free(brackets);
 }
 
-static void test_brackets_in_strings_are_not_depth(void **state)
+static void test_brackets_in_strings_do_not_count_as_depth(void **state)
 {
         (void)state;
         assert_round_trip("[\"[[[[[[[[[[[[[[\",\"\\\"[[[[[[[[[[[[\",\"\\\\\",[[\"{{{{{{{{{{{{\"]]]");
@@ -141,7 +143,7 @@ static void test_brackets_in_strings_are_not_depth(void **state)
         REFUSED("]]]]]]]]]", EINVAL, 1, 1, "");
 }
 
-static void test_size_is_capped(void **state)
+static void test_size_is_limited(void **state)
 {
         (void)state;
         json_t *value = NULL;
@@ -153,7 +155,7 @@ static void test_size_is_capped(void **state)
         json_decref(value);
 }
 
-static void test_pretty_output(void **state)
+static void test_pretty_output_is_indented(void **state)
 {
         (void)state;
         CLEANUP_JSON json_t *value = json_pack("{s:i, s:[s, s], s:{}}", "b", 1, "a", "x", "y", "c");
@@ -176,34 +178,34 @@ static void test_a_failed_write_leaves_the_text_as_it_was(void **state)
         assert_string_equal(t.data, "before");
         assert_int_equal(json_array_clear(inner), 0);
 
-        enum { PIECE = 1 << 20 };
-        char *letters = malloc(PIECE);
+        enum { STRING_LENGTH = 1 << 20 };
+        char *letters = malloc(STRING_LENGTH);
         assert_non_null(letters);
-        memset(letters, 'a', PIECE);
-        CLEANUP_JSON json_t *piece = json_stringn(letters, PIECE), *many = json_array();
+        memset(letters, 'a', STRING_LENGTH);
+        CLEANUP_JSON json_t *string = json_stringn(letters, STRING_LENGTH), *many = json_array();
         free(letters);
-        for (int i = 0; i <= JSON_WRITE_MAX / PIECE; i++)
-                assert_int_equal(json_array_append(many, piece), 0);
+        for (int i = 0; i <= JSON_WRITE_MAX / STRING_LENGTH; i++)
+                assert_int_equal(json_array_append(many, string), 0);
         assert_int_equal(json_write(many, &t, false), -EFBIG);
         assert_string_equal(t.data, "before");
         assert_int_equal(t.length, 6);
 
         t.failed = true;
-        assert_int_equal(json_write(piece, &t, false), -ENOMEM);
+        assert_int_equal(json_write(string, &t, false), -ENOMEM);
 }
 
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_what_is_read_is_written_in_the_same_order),
-                cmocka_unit_test(test_what_is_no_json_is_refused_with_its_place),
-                cmocka_unit_test(test_duplicate_keys_are_refused_however_deep),
-                cmocka_unit_test(test_nul_and_broken_utf8_are_refused),
-                cmocka_unit_test(test_a_message_cannot_move_the_cursor),
-                cmocka_unit_test(test_depth_is_capped_before_anything_recurses),
-                cmocka_unit_test(test_brackets_in_strings_are_not_depth),
-                cmocka_unit_test(test_size_is_capped),
-                cmocka_unit_test(test_pretty_output),
+                cmocka_unit_test(test_a_parsed_value_is_written_in_the_same_order),
+                cmocka_unit_test(test_malformed_json_is_refused_with_its_position),
+                cmocka_unit_test(test_duplicate_keys_are_refused_at_any_depth),
+                cmocka_unit_test(test_nul_and_invalid_utf8_are_refused),
+                cmocka_unit_test(test_a_message_has_no_control_characters),
+                cmocka_unit_test(test_depth_is_limited_before_the_parser_recurses),
+                cmocka_unit_test(test_brackets_in_strings_do_not_count_as_depth),
+                cmocka_unit_test(test_size_is_limited),
+                cmocka_unit_test(test_pretty_output_is_indented),
                 cmocka_unit_test(test_a_failed_write_leaves_the_text_as_it_was),
         };
         return cmocka_run_group_tests_name("json", tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* Verdicts on levels, computed from made-up reports. */
+/* Which levels work, computed from made-up reports of the kernel's features. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,23 +9,23 @@
 #include <cmocka.h>
 
 #include "box/levels.h"
-#include "wall/wall.h"
+#include "feature/feature.h"
 
-/* A machine that can do everything. */
-static void fill(struct probe_report *report)
+/* The report of a kernel that has every feature. */
+static void set_all_features(struct probe_report *report)
 {
         *report = (struct probe_report){ 0 };
         for (enum feature_id id = 0; id < FEATURE_COUNT; id++)
                 feature_set(report, id, FEATURE_YES, 0, "made up");
 }
 
-static void lack(struct probe_report *report, enum feature_id id, const char *help)
+static void remove_feature(struct probe_report *report, enum feature_id id, const char *help)
 {
         feature_set(report, id, FEATURE_NO, EPERM, "made up");
         report->features[id].help = help;
 }
 
-static enum level_verdict judge(enum level level, const struct probe_report *report)
+static enum level_verdict verdict_on(enum level level, const struct probe_report *report)
 {
         struct level_result result;
         level_judge(level, report, &result);
@@ -35,28 +35,28 @@ static enum level_verdict judge(enum level level, const struct probe_report *rep
 static void check_verdicts(const struct probe_report *report, enum level_verdict standard, enum level_verdict strict,
                            enum level_verdict maximum)
 {
-        assert_int_equal(judge(LEVEL_STANDARD, report), standard);
-        assert_int_equal(judge(LEVEL_STRICT, report), strict);
-        assert_int_equal(judge(LEVEL_MAXIMUM, report), maximum);
+        assert_int_equal(verdict_on(LEVEL_STANDARD, report), standard);
+        assert_int_equal(verdict_on(LEVEL_STRICT, report), strict);
+        assert_int_equal(verdict_on(LEVEL_MAXIMUM, report), maximum);
 }
 
-static void test_everything_there_works(void **state)
+static void test_every_level_works_with_all_features(void **state)
 {
         (void)state;
         struct probe_report report;
-        fill(&report);
+        set_all_features(&report);
         check_verdicts(&report, VERDICT_WORKS, VERDICT_WORKS, VERDICT_WORKS);
 }
 
-static void test_nothing_asked_is_refused(void **state)
+static void test_every_level_is_refused_if_nothing_was_probed(void **state)
 {
         (void)state;
         const struct probe_report report = { 0 };
         check_verdicts(&report, VERDICT_REFUSED, VERDICT_REFUSED, VERDICT_REFUSED);
 }
 
-/* One feature taken away at a time, and what becomes of the three levels. */
-static void test_each_feature_has_its_consequence(void **state)
+/* The verdicts on the three levels if one feature is missing. */
+static void test_verdicts_without_one_feature(void **state)
 {
         (void)state;
         static const struct {
@@ -75,16 +75,17 @@ static void test_each_feature_has_its_consequence(void **state)
                 { FEATURE_CGROUP, "WRR" },
                 { FEATURE_TOGETHER, "WRR" },
                 { FEATURE_ROOT, "WRR" },
-                { FEATURE_NET, "WWR" },
-                { FEATURE_LOOPBACK, "WWR" },
+                { FEATURE_NET, "WRR" },
+                { FEATURE_LOOPBACK, "WRR" },
                 { FEATURE_REDIRECT, "WSS" },
                 { FEATURE_OVERLAY, "WSS" },
                 { FEATURE_PROC, "WRR" },
-                { FEATURE_ADDFD, "SSS" },
-                { FEATURE_READ_MEMORY, "SSS" },
+                { FEATURE_ADDFD, "WRR" },
+                { FEATURE_READ_MEMORY, "SRR" },
+                { FEATURE_WAIT_KILLABLE, "SRR" },
                 { FEATURE_MDWE, "SSS" },
                 { FEATURE_CAPABILITIES, "SSS" },
-                { FEATURE_LANDLOCK_UNIX, "SSS" },
+                { FEATURE_LANDLOCK_UNIX, "WWW" },
                 { FEATURE_LANDLOCK_SCOPE, "SWW" },
                 { FEATURE_LANDLOCK_TRUNCATE, "RWW" },
                 { FEATURE_LANDLOCK_REFER, "SSS" },
@@ -97,62 +98,62 @@ static void test_each_feature_has_its_consequence(void **state)
         };
         for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
                 struct probe_report report;
-                fill(&report);
-                lack(&report, rows[i].id, NULL);
-                char got[4] = "";
+                set_all_features(&report);
+                remove_feature(&report, rows[i].id, NULL);
+                char verdicts[4] = "";
                 for (enum level level = LEVEL_STANDARD; level <= LEVEL_MAXIMUM; level++)
-                        got[level - LEVEL_STANDARD] = "WSR"[judge(level, &report)];
+                        verdicts[level - LEVEL_STANDARD] = "WSR"[verdict_on(level, &report)];
                 print_message("without %s\n", feature_info(rows[i].id)->key);
-                assert_string_equal(got, rows[i].verdicts);
+                assert_string_equal(verdicts, rows[i].verdicts);
         }
 }
 
-static void test_partly_and_unasked_do_not_count(void **state)
+static void test_a_partial_or_unprobed_feature_counts_as_missing(void **state)
 {
         (void)state;
         static const enum feature_state states[] = { FEATURE_UNASKED, FEATURE_NO, FEATURE_PARTLY };
         for (size_t i = 0; i < sizeof states / sizeof states[0]; i++) {
                 struct probe_report report;
-                fill(&report);
+                set_all_features(&report);
                 feature_set(&report, FEATURE_LANDLOCK, states[i], 0, "made up");
                 check_verdicts(&report, VERDICT_REFUSED, VERDICT_REFUSED, VERDICT_REFUSED);
         }
 }
 
-static void test_limits_need_one_way_not_all(void **state)
+static void test_limits_need_only_one_mechanism(void **state)
 {
         (void)state;
         struct probe_report report;
         struct level_result result;
-        fill(&report);
-        lack(&report, FEATURE_DELEGATION, NULL);
-        lack(&report, FEATURE_MANAGER, "start a manager");
+        set_all_features(&report);
+        remove_feature(&report, FEATURE_DELEGATION, NULL);
+        remove_feature(&report, FEATURE_MANAGER, "start a manager");
         level_judge(LEVEL_STRICT, &report, &result);
-        assert_int_equal(result.shortfall_count, 1); /* processes are still counted by RLIMIT_NPROC */
+        assert_int_equal(result.shortfall_count, 1); /* RLIMIT_NPROC still limits processes */
         assert_non_null(strstr(result.shortfalls[0]->lost, "memory"));
         assert_string_equal(result.help, "start a manager");
 
-        lack(&report, FEATURE_NPROC, NULL);
+        remove_feature(&report, FEATURE_NPROC, NULL);
         level_judge(LEVEL_STRICT, &report, &result);
         assert_int_equal(result.shortfall_count, 2);
 }
 
-static void test_help_for_what_is_missing_comes_first(void **state)
+static void test_help_for_a_missing_feature_comes_before_help_for_a_shortfall(void **state)
 {
         (void)state;
         struct probe_report report;
         struct level_result result;
-        fill(&report);
-        lack(&report, FEATURE_OVERLAY, "help for a shortfall");
-        lack(&report, FEATURE_PID, NULL);
-        lack(&report, FEATURE_ROOT, "help for a need");
+        set_all_features(&report);
+        remove_feature(&report, FEATURE_OVERLAY, "help for a shortfall");
+        remove_feature(&report, FEATURE_PID, NULL);
+        remove_feature(&report, FEATURE_ROOT, "help for a need");
         level_judge(LEVEL_STRICT, &report, &result);
         assert_int_equal(result.verdict, VERDICT_REFUSED);
         assert_int_equal(result.missing_count, 2);
         assert_int_equal(result.shortfall_count, 1);
         assert_string_equal(result.help, "help for a need");
 
-        /* Where nothing needed has a remedy, one for a shortfall would not make the level work. */
+        /* If nothing helps against what is missing, help for a shortfall would not make the level work. */
         report.features[FEATURE_ROOT].help = NULL;
         level_judge(LEVEL_STRICT, &report, &result);
         assert_null(result.help);
@@ -160,7 +161,7 @@ static void test_help_for_what_is_missing_comes_first(void **state)
         assert_null(result.help);
 }
 
-static void test_every_feature_has_a_name(void **state)
+static void test_every_feature_has_a_unique_name(void **state)
 {
         (void)state;
         for (enum feature_id id = 0; id < FEATURE_COUNT; id++) {
@@ -173,7 +174,7 @@ static void test_every_feature_has_a_name(void **state)
         }
 }
 
-static void test_details_are_printable_and_bounded(void **state)
+static void test_details_are_printable_and_truncated(void **state)
 {
         (void)state;
         struct probe_report report = { 0 };
@@ -193,14 +194,14 @@ static void test_details_are_printable_and_bounded(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_everything_there_works),
-                cmocka_unit_test(test_nothing_asked_is_refused),
-                cmocka_unit_test(test_each_feature_has_its_consequence),
-                cmocka_unit_test(test_partly_and_unasked_do_not_count),
-                cmocka_unit_test(test_limits_need_one_way_not_all),
-                cmocka_unit_test(test_help_for_what_is_missing_comes_first),
-                cmocka_unit_test(test_every_feature_has_a_name),
-                cmocka_unit_test(test_details_are_printable_and_bounded),
+                cmocka_unit_test(test_every_level_works_with_all_features),
+                cmocka_unit_test(test_every_level_is_refused_if_nothing_was_probed),
+                cmocka_unit_test(test_verdicts_without_one_feature),
+                cmocka_unit_test(test_a_partial_or_unprobed_feature_counts_as_missing),
+                cmocka_unit_test(test_limits_need_only_one_mechanism),
+                cmocka_unit_test(test_help_for_a_missing_feature_comes_before_help_for_a_shortfall),
+                cmocka_unit_test(test_every_feature_has_a_unique_name),
+                cmocka_unit_test(test_details_are_printable_and_truncated),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

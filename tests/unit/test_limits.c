@@ -1,4 +1,4 @@
-/* The parts of limits that only make and read text: what is written into a cgroup, what is read from it, addresses. */
+/* The parts of limits that only format and parse text: settings and values of cgroups, D-Bus addresses. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +14,7 @@
 #include "linux/cgroup_files.h"
 #include "linux/scope.h"
 
-static void test_only_what_is_asked_for_is_written(void **state)
+static void test_only_requested_limits_are_written(void **state)
 {
         (void)state;
         static const struct {
@@ -24,14 +24,15 @@ static void test_only_what_is_asked_for_is_written(void **state)
                 { { 0 }, "" },
                 { { .memory = 64 << 20 },
                   "memory memory.max=67108864;memory memory.swap.max=0;memory memory.oom.group=1;" },
-                { { .processes = 20, .keepers = 1 }, "pids pids.max=21;" },
-                { { .processes = 20, .keepers = 2 }, "pids pids.max=22;" },
+                { { .processes = 20, .own_processes = 1 }, "pids pids.max=21;" },
+                { { .processes = 20, .own_processes = 2 }, "pids pids.max=22;" },
                 { { .cpu = 250 }, "cpu cpu.max=25000 100000;" },
-                { { .cpu = 10 }, "cpu cpu.max=1000 100000;" }, /* the least that a policy can say, and the kernel takes */
+                /* the minimum of a policy and of the kernel */
+                { { .cpu = 10 }, "cpu cpu.max=1000 100000;" },
                 { { .cpu = 4096000 }, "cpu cpu.max=409600000 100000;" },
-                { { .processes = 4194303, .keepers = 1 }, "pids pids.max=4194304;" },
-                { { .processes = 4194304 }, "" }, /* pids.max takes no more, and no kernel has more */
-                { { .memory = 1 << 20, .cpu = 1000, .processes = 1, .keepers = 1 },
+                { { .processes = 4194303, .own_processes = 1 }, "pids pids.max=4194304;" },
+                { { .processes = 4194304 }, "" }, /* the maximum of pids.max and of the kernel */
+                { { .memory = 1 << 20, .cpu = 1000, .processes = 1, .own_processes = 1 },
                   "memory memory.max=1048576;memory memory.swap.max=0;memory memory.oom.group=1;pids pids.max=2;"
                   "cpu cpu.max=100000 100000;" },
         };
@@ -47,7 +48,7 @@ static void test_only_what_is_asked_for_is_written(void **state)
         }
 }
 
-static void test_events_are_read_by_their_whole_name(void **state)
+static void test_values_are_found_by_their_whole_name(void **state)
 {
         (void)state;
         static const char events[] = "low 0\nhigh 0\nmax 12\noom 3\noom_kill 2\noom_group_kill 1\n";
@@ -61,7 +62,7 @@ static void test_events_are_read_by_their_whole_name(void **state)
         assert_int_equal(cgroup_value("usage_usec 18446744073709551615", "usage_usec"), UINT64_MAX);
 }
 
-static void test_controllers_are_whole_words(void **state)
+static void test_controllers_are_found_as_whole_words(void **state)
 {
         (void)state;
         assert_true(cgroup_has_word("cpuset cpu io memory pids", "cpu"));
@@ -71,7 +72,7 @@ static void test_controllers_are_whole_words(void **state)
         assert_false(cgroup_has_word("", "cpu"));
 }
 
-static void test_the_trees_top_is_known(void **state)
+static void test_the_length_of_the_cgroup_mount_point_is_returned(void **state)
 {
         (void)state;
         char path[256];
@@ -83,7 +84,7 @@ static void test_the_trees_top_is_known(void **state)
         assert_int_equal(top, strlen("/sys/fs/cgroup"));
 }
 
-static void test_an_address_means_one_path(void **state)
+static void test_special_characters_in_an_address_are_escaped(void **state)
 {
         (void)state;
         char text[64], small[8];
@@ -98,11 +99,11 @@ static void test_an_address_means_one_path(void **state)
         assert_string_equal(text, "");
 }
 
-static void test_what_was_never_made_can_be_removed(void **state)
+static void test_a_cgroup_that_was_never_made_can_be_removed(void **state)
 {
         (void)state;
         struct cgroup none = CGROUP_NONE;
-        struct cgroup_usage usage = { .oom_kills = 1 };
+        struct resource_usage usage = { .oom_kills = 1 };
         cgroup_read_usage(&none, &usage);
         assert_int_equal(usage.oom_kills, 0);
         cgroup_remove(&none);
@@ -112,12 +113,12 @@ static void test_what_was_never_made_can_be_removed(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_only_what_is_asked_for_is_written),
-                cmocka_unit_test(test_events_are_read_by_their_whole_name),
-                cmocka_unit_test(test_controllers_are_whole_words),
-                cmocka_unit_test(test_the_trees_top_is_known),
-                cmocka_unit_test(test_an_address_means_one_path),
-                cmocka_unit_test(test_what_was_never_made_can_be_removed),
+                cmocka_unit_test(test_only_requested_limits_are_written),
+                cmocka_unit_test(test_values_are_found_by_their_whole_name),
+                cmocka_unit_test(test_controllers_are_found_as_whole_words),
+                cmocka_unit_test(test_the_length_of_the_cgroup_mount_point_is_returned),
+                cmocka_unit_test(test_special_characters_in_an_address_are_escaped),
+                cmocka_unit_test(test_a_cgroup_that_was_never_made_can_be_removed),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /*
- * The option parser and --help. The tables are ours, the arguments are anybody's: every way to write an option, every
- * mistake with its message, the caps, and arguments that would not be safe to show.
+ * The option parser and --help. The tables are trusted, the arguments are not: every way to write an option, the
+ * message for every mistake, the limits, and arguments that are not safe to print.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -45,19 +45,20 @@ struct parsed {
         int returned;
 };
 
-/* Parses the words, which a NULL ends, behind "ringwall test verb". */
+/* Parses the NULL-terminated words as the arguments of "ringwall test verb". */
 static struct parsed parse(const struct options_verb *v, const char *const *words)
 {
         static char *argv[ARGUMENTS_MAX + 4];
         int argc = 0;
-        for (const char *const *front = (const char *const[]){ "ringwall", "test", "verb", NULL }; *front; front++)
-                argv[argc++] = (char *)(uintptr_t)*front;
+        for (const char *const *program_words = (const char *const[]){ "ringwall", "test", "verb", NULL };
+             *program_words; program_words++)
+                argv[argc++] = (char *)(uintptr_t)*program_words;
         for (; *words; words++)
                 argv[argc++] = (char *)(uintptr_t)*words;
         argv[argc] = NULL;
 
         struct parsed p = { 0 };
-        memset(&p.result, 0xa5, sizeof p.result); /* "needs no initialization" */
+        memset(&p.result, 0xa5, sizeof p.result); /* options_parse() must initialize it */
         p.returned = options_parse(v, argc, argv, 3, &p.result, &p.error);
         return p;
 }
@@ -82,9 +83,9 @@ static void assert_use(const struct options_result *r, size_t i, int id, const c
                 options_done(&p_.result);                                 \
         } while (0)
 
-/* ways to write them */
+/* accepted command lines */
 
-static void test_every_spelling_of_a_value(void **state)
+static void test_every_way_to_write_a_value(void **state)
 {
         (void)state;
         struct parsed p =
@@ -126,7 +127,7 @@ static void test_a_value_may_look_like_an_option(void **state)
         options_done(&p.result);
 }
 
-static void test_positionals_may_stand_anywhere_until_the_dashes(void **state)
+static void test_positionals_may_be_anywhere_and_two_dashes_end_the_options(void **state)
 {
         (void)state;
         struct parsed p = PARSE(&verb, "one", "--json", "-", "--", "--all", "--");
@@ -141,11 +142,11 @@ static void test_positionals_may_stand_anywhere_until_the_dashes(void **state)
         options_done(&p.result);
 }
 
-static void test_a_verb_that_stops_leaves_the_command_its_options(void **state)
+static void test_a_verb_that_stops_at_the_first_positional_does_not_parse_the_options_after_it(void **state)
 {
         (void)state;
         struct options_verb run = verb;
-        run.stops = true;
+        run.stops_at_positional = true;
         struct parsed p = PARSE(&run, "-a", "command", "--json", "--", "--bogus");
         assert_int_equal(p.returned, 0);
         assert_int_equal(p.result.use_count, 1);
@@ -162,7 +163,7 @@ static void test_a_verb_that_stops_leaves_the_command_its_options(void **state)
         options_done(&p.result);
 }
 
-static void test_nothing_at_all(void **state)
+static void test_an_empty_command_line(void **state)
 {
         (void)state;
         struct parsed p = PARSE(&verb);
@@ -173,10 +174,10 @@ static void test_nothing_at_all(void **state)
         assert_false(options_has(&p.result, ALL));
         assert_null(options_value(&p.result, POLICY));
         options_done(&p.result);
-        options_done(&p.result); /* twice does no harm */
+        options_done(&p.result); /* a second call is harmless */
 }
 
-static void test_asking_by_id(void **state)
+static void test_options_are_found_by_id(void **state)
 {
         (void)state;
         struct parsed p = PARSE(&verb, "-pa", "--json", "-pb", "-pc");
@@ -243,7 +244,7 @@ static void test_too_few_and_too_many_positionals(void **state)
         ASSERT_REFUSED("unexpected argument 'three'", &two, "one", "two", "three");
 }
 
-static void test_hostile_arguments_are_shown_harmlessly(void **state)
+static void test_hostile_arguments_are_escaped_and_shortened(void **state)
 {
         (void)state;
         ASSERT_REFUSED("unknown option '--\\x1b[2J'", &verb, "--\033[2J");
@@ -262,7 +263,7 @@ static void test_hostile_arguments_are_shown_harmlessly(void **state)
         options_done(&p.result);
 }
 
-static void test_null_instead_of_an_error_object(void **state)
+static void test_the_error_may_be_null(void **state)
 {
         (void)state;
         char program[] = "ringwall", bogus[] = "--bogus";
@@ -272,7 +273,7 @@ static void test_null_instead_of_an_error_object(void **state)
         options_done(&r);
 }
 
-static void test_the_number_of_options_has_a_cap(void **state)
+static void test_the_number_of_options_is_limited(void **state)
 {
         (void)state;
         char letters[OPTIONS_USES_MAX + 3] = "-";
@@ -288,7 +289,7 @@ static void test_the_number_of_options_has_a_cap(void **state)
         options_done(&p.result);
 }
 
-static void test_many_positionals(void **state)
+static void test_two_hundred_thousand_positionals_are_accepted(void **state)
 {
         (void)state;
         enum { MANY = 200000 };
@@ -317,6 +318,35 @@ static void test_rows_of_joined_tables_end_with_help(void **state)
         assert_null(options_row_at(&verb, ARRAY_SIZE(rows) + 2));
 }
 
+static const struct option_row *made_row_at(size_t index)
+{
+        static const struct option_row made[] = {
+                { 50, 0, "first", NULL, OPTION_NONE, false, "Other", "One." },
+                { 51, 0, "second", NULL, OPTION_NONE, false, "Policy", "Two." },
+        };
+        return index < ARRAY_SIZE(made) ? &made[index] : NULL;
+}
+
+static void test_rows_of_a_function_are_listed_in_their_group(void **state)
+{
+        (void)state;
+        static const struct options_table made = { .row_at = made_row_at };
+        static const struct options_verb both = {
+                .path = "x", .summary = "X", .tables = { &table, &made, &more_table },
+        };
+        assert_string_equal(options_row_at(&both, ARRAY_SIZE(rows))->name, "first");
+        assert_string_equal(options_row_at(&both, ARRAY_SIZE(rows) + 1)->name, "second");
+        assert_string_equal(options_row_at(&both, ARRAY_SIZE(rows) + 2)->name, "json");
+        CLEANUP_TEXT struct text t = { 0 };
+        options_add_help(&t, &both, "ringwall", false);
+        const char *policy = strstr(t.data, "Policy:"), *other = strstr(t.data, "Other:"),
+                   *rest = strstr(t.data, "Options:"), *second = strstr(t.data, "--second");
+        assert_true(policy && other && rest && second);
+        assert_true(policy < second && second < other && other < rest);
+        assert_null(strstr(policy + 1, "Policy:"));
+        assert_null(strstr(rest + 1, "Options:"));
+}
+
 static void test_words_are_split(void **state)
 {
         (void)state;
@@ -328,7 +358,7 @@ static void test_words_are_split(void **state)
         assert_int_equal(options_split_words("1|2|3|4|5|6|7|8|9|10|11|12|13|14|15|16|17|18", words), OPTIONS_WORDS_MAX);
 }
 
-static void test_help_reads_well(void **state)
+static void test_the_layout_of_help(void **state)
 {
         (void)state;
         struct options_verb v = verb;
@@ -361,7 +391,7 @@ static void test_help_reads_well(void **state)
                             "      Do it.\n");
 }
 
-static void test_help_fills_80_columns_and_no_more(void **state)
+static void test_help_is_wrapped_at_80_columns(void **state)
 {
         (void)state;
         struct options_verb v = verb;
@@ -389,26 +419,27 @@ static void test_help_is_styled_only_on_demand(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_every_spelling_of_a_value),
+                cmocka_unit_test(test_every_way_to_write_a_value),
                 cmocka_unit_test(test_letters_may_be_bundled_and_the_last_may_take_a_value),
                 cmocka_unit_test(test_a_value_may_look_like_an_option),
-                cmocka_unit_test(test_positionals_may_stand_anywhere_until_the_dashes),
-                cmocka_unit_test(test_a_verb_that_stops_leaves_the_command_its_options),
-                cmocka_unit_test(test_nothing_at_all),
-                cmocka_unit_test(test_asking_by_id),
+                cmocka_unit_test(test_positionals_may_be_anywhere_and_two_dashes_end_the_options),
+                cmocka_unit_test(test_a_verb_that_stops_at_the_first_positional_does_not_parse_the_options_after_it),
+                cmocka_unit_test(test_an_empty_command_line),
+                cmocka_unit_test(test_options_are_found_by_id),
                 cmocka_unit_test(test_help_ends_the_parsing),
                 cmocka_unit_test(test_mistakes_have_messages),
                 cmocka_unit_test(test_long_names_are_never_abbreviated),
                 cmocka_unit_test(test_a_word_must_be_one_of_the_list),
                 cmocka_unit_test(test_too_few_and_too_many_positionals),
-                cmocka_unit_test(test_hostile_arguments_are_shown_harmlessly),
-                cmocka_unit_test(test_null_instead_of_an_error_object),
-                cmocka_unit_test(test_the_number_of_options_has_a_cap),
-                cmocka_unit_test(test_many_positionals),
+                cmocka_unit_test(test_hostile_arguments_are_escaped_and_shortened),
+                cmocka_unit_test(test_the_error_may_be_null),
+                cmocka_unit_test(test_the_number_of_options_is_limited),
+                cmocka_unit_test(test_two_hundred_thousand_positionals_are_accepted),
                 cmocka_unit_test(test_rows_of_joined_tables_end_with_help),
+                cmocka_unit_test(test_rows_of_a_function_are_listed_in_their_group),
                 cmocka_unit_test(test_words_are_split),
-                cmocka_unit_test(test_help_reads_well),
-                cmocka_unit_test(test_help_fills_80_columns_and_no_more),
+                cmocka_unit_test(test_the_layout_of_help),
+                cmocka_unit_test(test_help_is_wrapped_at_80_columns),
                 cmocka_unit_test(test_help_is_styled_only_on_demand),
         };
         return cmocka_run_group_tests_name("options", tests, NULL, NULL);

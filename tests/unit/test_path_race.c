@@ -1,7 +1,7 @@
 /*
- * A program in the workspace exchanges a directory and a link that leads out, as fast as it can, while files are found and
- * read through that name. A server that checks a path and then opens it is shown first: it is fooled. Ours must not be, in
- * a million tries, with openat2 and without.
+ * One thread exchanges a directory and a symlink to the outside as fast as it can, while another reads files through
+ * that name. Naive code, which checks a path and then opens it, must read the outside file at least once. Ours must
+ * never, in a million tries, with openat2 and without.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -28,7 +28,7 @@ enum { NAIVE_TRIES = 200000, TRIES = 20000, LONG_TRIES = 1000000 };
 static char base[] = "/tmp/path-race-XXXXXX";
 static atomic_bool stop;
 
-static void put(const char *name, const char *content)
+static void write_file(const char *name, const char *content)
 {
         CLEANUP_FD int fd = open(name, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0644);
         assert_int_equal(fd_write_all(fd, content, strlen(content)), 0);
@@ -40,12 +40,12 @@ static int make_scene(void **state)
         assert_non_null(mkdtemp(base));
         assert_int_equal(chdir(base), 0);
         assert_int_equal(mkdir("outside", 0755) | mkdir("root", 0755) | mkdir("root/dir", 0755), 0);
-        put("outside/file", "outside");
-        put("root/dir/file", "inside");
+        write_file("outside/file", "outside");
+        write_file("root/dir/file", "inside");
         return symlink("../outside", "root/link");
 }
 
-static int drop_scene(void **state)
+static int remove_scene(void **state)
 {
         (void)state;
         static const char *const names[] = { "root/dir/file", "root/link/file", "root/dir", "root/link", "root",
@@ -70,7 +70,7 @@ static char first_letter(int fd)
         return read(fd, &letter, 1) == 1 ? letter : 0;
 }
 
-/* As the public servers do it: the real path lies in the root, so it may be opened. */
+/* Like other public servers: opens the path after checking that its real path is in the root. */
 static char read_naively(const char *root)
 {
         char real[PATH_MAX];
@@ -80,16 +80,16 @@ static char read_naively(const char *root)
         return fd < 0 ? 0 : first_letter(fd);
 }
 
-static char read_through(const struct workspace *w)
+static char read_safely(const struct workspace *w)
 {
-        CLEANUP_SPOT struct spot s = SPOT_NONE;
+        CLEANUP_HELD_PATH struct held_path s = HELD_PATH_NONE;
         if (workspace_find(w, "dir/file", &s, NULL) < 0 || s.fd < 0)
                 return 0;
-        CLEANUP_FD int fd = spot_open(&s, O_RDONLY, NULL);
+        CLEANUP_FD int fd = held_path_open(&s, O_RDONLY, NULL);
         return fd < 0 ? 0 : first_letter(fd);
 }
 
-static void test_nothing_outside_is_read_while_links_change(void **state)
+static void test_a_race_never_reads_a_file_outside_the_workspace(void **state)
 {
         (void)state;
         pthread_t thread;
@@ -98,23 +98,23 @@ static void test_nothing_outside_is_read_while_links_change(void **state)
         assert_int_equal(workspace_open(root, &w, NULL), 0);
         assert_int_equal(pthread_create(&thread, NULL, exchange, NULL), 0);
         size_t tries = getenv("RINGWALL_LONG") ? LONG_TRIES : TRIES;
-        size_t fooled = 0, inside[2] = { 0 }, outside[2] = { 0 };
-        for (size_t i = 0; i < NAIVE_TRIES && fooled < 10; i++)
-                fooled += read_naively(root) == 'o';
-        for (int walks = 0; walks < 2; walks++) {
+        size_t naive_outside = 0, inside[2] = { 0 }, outside[2] = { 0 };
+        for (size_t i = 0; i < NAIVE_TRIES && naive_outside < 10; i++)
+                naive_outside += read_naively(root) == 'o';
+        for (int pass = 0; pass < 2; pass++) {
                 for (size_t i = 0; i < tries; i++) {
-                        char letter = read_through(w);
-                        inside[walks] += letter == 'i';
-                        outside[walks] += letter == 'o';
+                        char letter = read_safely(w);
+                        inside[pass] += letter == 'i';
+                        outside[pass] += letter == 'o';
                 }
                 workspace_forget_openat2(w);
         }
         atomic_store(&stop, true);
         (void)pthread_join(thread, NULL);
         free(root);
-        print_message("a naive reader was fooled %zu times; read inside: %zu and %zu of %zu\n", fooled, inside[0], inside[1],
-                      tries);
-        assert_true(fooled > 0);
+        print_message("naive code read outside %zu times; ours read inside %zu and %zu times of %zu\n", naive_outside,
+                      inside[0], inside[1], tries);
+        assert_true(naive_outside > 0);
         assert_int_equal(outside[0], 0);
         assert_int_equal(outside[1], 0);
         assert_true(inside[0] > 0 && inside[1] > 0);
@@ -123,7 +123,8 @@ static void test_nothing_outside_is_read_while_links_change(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test_setup_teardown(test_nothing_outside_is_read_while_links_change, make_scene, drop_scene),
+                cmocka_unit_test_setup_teardown(test_a_race_never_reads_a_file_outside_the_workspace, make_scene,
+                                                remove_scene),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

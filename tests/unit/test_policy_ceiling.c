@@ -1,16 +1,16 @@
 /*
- * Ceilings: tables for each kind of limit, and a property over random policies, ceilings, paths and hosts. The property
- * asks an oracle of its own what the ceiling says, so that a mistake in the compiler's view of it cannot hide.
+ * Ceilings: tables for each kind of limit, and a property test with random policies, ceilings, paths and hosts. It uses
+ * an oracle of its own for what a ceiling allows, independent of the compiler.
  */
 #include "test_policy_fixture.h"
 
-static struct world under(const char *policy, const char *ceiling)
+static struct world compile_under(const char *policy, const char *ceiling)
 {
         struct world w = world_new();
         world_read(&w, policy);
         world_ceiling(&w, ceiling);
         if (!world_compile(&w))
-                fail_msg("refused: %s under %s\n%s", policy, ceiling, w.said.data);
+                fail_msg("refused: %s under %s\n%s", policy, ceiling, w.printed.data);
         return w;
 }
 
@@ -24,7 +24,7 @@ static bool has_cut(const struct world *w, const char *what, const char *result)
 
 static const struct {
         const char *policy, *ceiling;
-        enum plan_number number;
+        enum plan_scalar number;
         uint64_t result;
         bool cut;
 } numbers[] = {
@@ -60,7 +60,9 @@ static const struct {
         { "security: {sandbox: {resources: {}}}", "security: {sandbox: {resources: {processes: 30}}}", PLAN_PROCESSES,
           10, false },
         { "security: {sandbox: {level: standard}}", "security: {sandbox: {level: strict, namespaces: [user, net]}}",
-          PLAN_NAMESPACES, SPACE_USER | SPACE_PID | SPACE_MOUNT | SPACE_IPC | SPACE_UTS | SPACE_CGROUP | SPACE_NET,
+          PLAN_NAMESPACES,
+          NAMESPACE_USER | NAMESPACE_PID | NAMESPACE_MOUNT | NAMESPACE_IPC | NAMESPACE_UTS | NAMESPACE_CGROUP |
+                  NAMESPACE_NET,
           true },
         { "tools: {modules: {shell: {}}}", "tools: {capabilities: {deny: [process.exec]}}", PLAN_ALLOW_EXEC, 0, true },
         { "network: {allowed_domains: [a.org]}", "tools: {capabilities: {deny: ['net.*']}}", PLAN_ALLOW_NETWORK, 0,
@@ -68,19 +70,19 @@ static const struct {
         { "", "tools: {capabilities: {deny: [process.spawn_daemon]}}", PLAN_ALLOW_FORK, 0, true },
 };
 
-static void test_the_stricter_number_counts(void **state)
+static void test_the_stricter_number_is_used(void **state)
 {
         (void)state;
         for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
-                WORLD w = under(numbers[i].policy, numbers[i].ceiling);
+                WORLD w = compile_under(numbers[i].policy, numbers[i].ceiling);
                 if (number(&w, numbers[i].number) != numbers[i].result || (w.plan->cut_count > 0) != numbers[i].cut)
                         fail_msg("'%s' under '%s': %llu, %zu cuts", numbers[i].policy, numbers[i].ceiling,
                                  (unsigned long long)number(&w, numbers[i].number), w.plan->cut_count);
         }
 }
 
-/* A ceiling cuts; it does not turn a policy that is right into one that is wrong. */
-static void test_a_ceiling_makes_no_policy_wrong(void **state)
+/* A ceiling cuts a policy; it does not make a valid policy invalid. */
+static void test_a_ceiling_does_not_make_a_valid_policy_invalid(void **state)
 {
         (void)state;
         static const struct {
@@ -97,7 +99,7 @@ static void test_a_ceiling_makes_no_policy_wrong(void **state)
                 { "filesystem: {deny_read: [-ssh]}", "filesystem: {deny_read: [+ssh, +sensitive]}" },
         };
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-                WORLD w = under(rows[i].policy, rows[i].ceiling);
+                WORLD w = compile_under(rows[i].policy, rows[i].ceiling);
                 assert_int_equal(w.result, 0);
         }
 }
@@ -105,35 +107,38 @@ static void test_a_ceiling_makes_no_policy_wrong(void **state)
 static void test_writes_stay_within_allow_write(void **state)
 {
         (void)state;
-        WORLD w = under("filesystem: {allow_write: [/srv, /data/deep/er, /opt2]}",
-                        "filesystem: {allow_write: [/srv/out, /data]}");
-        assert_true(writes(&w, "/srv/out/x") && writes(&w, "/data/deep/er/x"));
-        assert_false(writes(&w, "/srv/x") || writes(&w, "/data/x") || writes(&w, "/opt2/x") || writes(&w, WORK "/x"));
+        WORLD w = compile_under("filesystem: {allow_write: [/srv, /data/deep/er, /opt2]}",
+                                "filesystem: {allow_write: [/srv/out, /data]}");
+        assert_true(allows_write(&w, "/srv/out/x") && allows_write(&w, "/data/deep/er/x"));
+        assert_false(allows_write(&w, "/srv/x") || allows_write(&w, "/data/x") || allows_write(&w, "/opt2/x") ||
+                     allows_write(&w, WORK "/x"));
         assert_true(has_cut(&w, "write /srv ", "narrowed"));
         assert_true(has_cut(&w, "write /opt2 ", "read-only"));
         assert_true(has_cut(&w, "write " WORK " ", "read-only"));
-        WORLD any = under("filesystem: {allow_write: [/srv]}", "filesystem: {allow_write: ['{workspace}']}");
-        assert_true(writes(&any, WORK "/x"));
-        assert_false(writes(&any, "/srv/x"));
-        WORLD none = under("filesystem: {allow_write: [/srv]}", "filesystem: {allow_write: []}");
-        assert_false(writes(&none, "/srv/x") || writes(&none, WORK "/x"));
+        WORLD any = compile_under("filesystem: {allow_write: [/srv]}", "filesystem: {allow_write: ['{workspace}']}");
+        assert_true(allows_write(&any, WORK "/x"));
+        assert_false(allows_write(&any, "/srv/x"));
+        WORLD none = compile_under("filesystem: {allow_write: [/srv]}", "filesystem: {allow_write: []}");
+        assert_false(allows_write(&none, "/srv/x") || allows_write(&none, WORK "/x"));
 }
 
 static void test_reads_stay_within_allow_paths(void **state)
 {
         (void)state;
-        WORLD w = under("{filesystem: {read: broad}, security: {sandbox: {allow_paths: ['/srv:rw', /data/a]}}}",
-                        "security: {sandbox: {allow_paths: [/data, '/srv/in:rw', /srv/seen]}}");
-        assert_true(reads(&w, "/data/a/x") && writes(&w, "/srv/in/x") && reads(&w, "/srv/seen/x") &&
-                    writes(&w, WORK "/x"));
-        assert_false(reads(&w, "/srv/x") || writes(&w, "/srv/seen/x") || reads(&w, "/opt2/x") || reads(&w, "/"));
-        WORLD none = under("security: {sandbox: {allow_paths: [/data]}}", "security: {sandbox: {allow_paths: []}}");
-        assert_false(reads(&none, "/data/x"));
+        WORLD w = compile_under("{filesystem: {read: broad}, security: {sandbox: {allow_paths: ['/srv:rw', /data/a]}}}",
+                                "security: {sandbox: {allow_paths: [/data, '/srv/in:rw', /srv/seen]}}");
+        assert_true(allows_read(&w, "/data/a/x") && allows_write(&w, "/srv/in/x") && allows_read(&w, "/srv/seen/x") &&
+                    allows_write(&w, WORK "/x"));
+        assert_false(allows_read(&w, "/srv/x") || allows_write(&w, "/srv/seen/x") || allows_read(&w, "/opt2/x") ||
+                     allows_read(&w, "/"));
+        WORLD none =
+                compile_under("security: {sandbox: {allow_paths: [/data]}}", "security: {sandbox: {allow_paths: []}}");
+        assert_false(allows_read(&none, "/data/x"));
         assert_true(has_cut(&none, "read /data ", "removed"));
 }
 
-/* :ro inside a writable place takes writing away, in a ceiling as in a policy. */
-static void test_read_only_of_a_ceiling_holds(void **state)
+/* :ro inside a writable place makes it read-only, in a ceiling as in a policy. */
+static void test_a_read_only_path_of_a_ceiling_stays_read_only(void **state)
 {
         (void)state;
         static const char ceiling[] =
@@ -143,45 +148,47 @@ static void test_read_only_of_a_ceiling_holds(void **state)
                 "filesystem: {allow_write: ['{workspace}/vendor', '{workspace}/vendor/deep', /data]}"
         };
         for (size_t i = 0; i < ARRAY_SIZE(policies); i++) {
-                WORLD w = under(policies[i], ceiling);
+                WORLD w = compile_under(policies[i], ceiling);
                 static const char *const paths[] = { "/data/x/f", "/data/x/deep/f", WORK "/vendor/f",
                                                      WORK "/vendor/deep/f" };
                 for (size_t j = 0; j < ARRAY_SIZE(paths); j++)
-                        if (writes(&w, paths[j]))
+                        if (allows_write(&w, paths[j]))
                                 fail_msg("%s with %s", paths[j], policies[i]);
-                assert_true(writes(&w, WORK "/x"));
+                assert_true(allows_write(&w, WORK "/x"));
         }
 }
 
-/* What the person's environment brings is a grant like any other. */
-static void test_a_path_variable_cannot_lift_a_ceiling(void **state)
+/* Directories of PATH are granted like others, within the ceiling. */
+static void test_directories_of_path_do_not_exceed_a_ceiling(void **state)
 {
         (void)state;
         WORLD w = world_new();
         w.facts.path = "/usr/bin:/secret/stuff:/data/py/bin:" HOME "/.cargo/bin";
         world_ceiling(&w, "security: {sandbox: {allow_paths: [/data]}}");
         assert_true(world_compile(&w));
-        assert_false(reads(&w, "/secret/stuff/x"));
+        assert_false(allows_read(&w, "/secret/stuff/x"));
         const struct rule *by = NULL;
         (void)rules_decide(&w.plan->rules, HOME "/.cargo/x", false, &by);
         assert_true(!by || by->kind == RULE_PRIVATE);
-        assert_true(reads(&w, "/data/py/lib/x"));
+        assert_true(allows_read(&w, "/data/py/lib/x"));
 }
 
-/* The same escape that the path tests know, as a way past a ceiling. */
-static void test_no_spelling_leads_past_a_ceiling(void **state)
+/* Escaped and unusual spellings of .. must not grant a path outside the ceiling. */
+static void test_no_spelling_of_a_path_exceeds_a_ceiling(void **state)
 {
         (void)state;
         static const char *const texts[] = { "/data/\\../etc2",    "/data/.\\./etc2", "/data/../etc2",
                                              "/data/x/../../etc2", "/data//../etc2",  "/datax",
-                                             "/data/\\./../etc2" };
+                                             "/data/\\./../etc2", "/data/plain" };
+        bool compiled = false; /* the last one */
         for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
                 CLEANUP_TEXT struct text yaml = { 0 };
                 text_format(&yaml, "security: {sandbox: {allow_paths: ['%s:rw']}}", texts[i]);
                 WORLD w = world_new();
                 world_read(&w, yaml.data);
                 world_ceiling(&w, "security: {sandbox: {allow_paths: ['/data:rw']}}");
-                if (!world_compile(&w))
+                compiled = world_compile(&w);
+                if (!compiled)
                         continue;
                 CLEANUP_ARENA struct arena *a = arena_new(1 << 20);
                 for (size_t j = 0; j < w.plan->rules.count; j++) {
@@ -190,63 +197,65 @@ static void test_no_spelling_leads_past_a_ceiling(void **state)
                         assert_false(path_is_beneath(path, "/etc2") || path_is_beneath(path, "/datax"));
                 }
         }
+        assert_true(compiled);
 }
 
-static void test_denials_of_a_ceiling_are_not_taken_back(void **state)
+static void test_a_policy_cannot_release_denials_of_a_ceiling(void **state)
 {
         (void)state;
-        WORLD w = under("{filesystem: {allow_write: ['/srv/no/inner', '/srv/glob/a/k/x'], protect: [-protected], "
-                        "deny_read: [-ssh]}, "
-                        "security: {sandbox: {allow_paths: [/srv, '~/.ssh', '/usr/share/doc/x']}}}",
-                        "filesystem: {deny_read: [/srv/no, '/srv/glob/**/k', +ssh, /usr/share/doc], deny_write: "
-                        "['{workspace}/dist'], "
-                        "protect: [Makefile, '**/CI', +git]}");
+        WORLD w =
+                compile_under("{filesystem: {allow_write: ['/srv/no/inner', '/srv/glob/a/k/x'], protect: [-protected], "
+                              "deny_read: [-ssh]}, "
+                              "security: {sandbox: {allow_paths: [/srv, '~/.ssh', '/usr/share/doc/x']}}}",
+                              "filesystem: {deny_read: [/srv/no, '/srv/glob/**/k', +ssh, /usr/share/doc], deny_write: "
+                              "['{workspace}/dist'], "
+                              "protect: [Makefile, '**/CI', +git]}");
         static const char *const hidden[] = { "/srv/no",           "/srv/no/inner/x",  "/srv/glob/a/k",
                                               "/srv/glob/a/k/x/y", "/usr/share/doc/x", "/usr/share/doc" };
         for (size_t i = 0; i < ARRAY_SIZE(hidden); i++)
-                if (reads(&w, hidden[i]) || writes(&w, hidden[i]))
+                if (allows_read(&w, hidden[i]) || allows_write(&w, hidden[i]))
                         fail_msg("%s", hidden[i]);
         const struct rule *by = NULL;
         assert_true(!rules_decide(&w.plan->rules, HOME "/.ssh/id", false, &by) || by->kind == RULE_PRIVATE);
-        static const char *const kept[] = { WORK "/dist/x", WORK "/Makefile", WORK "/a/CI", WORK "/.git/hooks/x" };
-        for (size_t i = 0; i < ARRAY_SIZE(kept); i++)
-                if (!reads(&w, kept[i]) || writes(&w, kept[i]))
-                        fail_msg("%s", kept[i]);
-        assert_true(reads(&w, "/srv/x") && writes(&w, WORK "/package-lock.json"));
+        static const char *const read_only[] = { WORK "/dist/x", WORK "/Makefile", WORK "/a/CI", WORK "/.git/hooks/x" };
+        for (size_t i = 0; i < ARRAY_SIZE(read_only); i++)
+                if (!allows_read(&w, read_only[i]) || allows_write(&w, read_only[i]))
+                        fail_msg("%s", read_only[i]);
+        assert_true(allows_read(&w, "/srv/x") && allows_write(&w, WORK "/package-lock.json"));
         assert_false(rules_decide(&w.plan->rules, "/srv/no", false, &by));
         assert_string_equal(by->from.name, "p2.yaml");
 }
 
-/* A name to protect belongs to every writable directory, the policy's own included. */
-static void test_protected_names_of_a_ceiling_hold_in_every_writable_place(void **state)
+/* A protected name is protected in every writable directory, including those that the policy adds. */
+static void test_protected_names_of_a_ceiling_are_protected_in_every_writable_place(void **state)
 {
         (void)state;
-        WORLD w = under("filesystem: {allow_write: [/srv/repo], protect: [-protected]}",
-                        "filesystem: {protect: [Makefile, +git]}");
-        assert_false(writes(&w, "/srv/repo/Makefile") || writes(&w, "/srv/repo/.git/hooks/x") ||
-                     writes(&w, WORK "/Makefile"));
-        assert_true(writes(&w, "/srv/repo/x"));
+        WORLD w = compile_under("filesystem: {allow_write: [/srv/repo], protect: [-protected]}",
+                                "filesystem: {protect: [Makefile, +git]}");
+        assert_false(allows_write(&w, "/srv/repo/Makefile") || allows_write(&w, "/srv/repo/.git/hooks/x") ||
+                     allows_write(&w, WORK "/Makefile"));
+        assert_true(allows_write(&w, "/srv/repo/x"));
 }
 
-static void test_denied_rights_of_a_ceiling_are_real(void **state)
+static void test_rights_that_a_ceiling_denies_are_denied_to_servers_too(void **state)
 {
         (void)state;
         static const char policy[] =
                 "{filesystem: {allow_write: [/srv]}, tools: {modules: {mcp: {config: {servers: {s: {command: x, "
                 "sandbox: {permissions: [process.exec, fs.write, net.http], paths: {write: [/data]}, allowed_hosts: "
                 "[a.org]}}}}}}}}";
-        WORLD w = under(policy, "tools: {capabilities: {deny: [fs.write, net.http]}}");
-        assert_false(writes(&w, "/srv/x") || writes(&w, WORK "/x"));
+        WORLD w = compile_under(policy, "tools: {capabilities: {deny: [fs.write, net.http]}}");
+        assert_false(allows_write(&w, "/srv/x") || allows_write(&w, WORK "/x"));
         assert_false(rules_decide(&w.plan->servers[0].rules, "/data/x", true, NULL) ||
                      w.plan->servers[0].allow_network);
-        static const char *const whole[] = { "tools: {capabilities: {deny: ['fs.*']}}",
+        static const char *const refused_ceilings[] = { "tools: {capabilities: {deny: ['fs.*']}}",
                                              "tools: {capabilities: {deny: [fs.read]}}" };
-        for (size_t i = 0; i < ARRAY_SIZE(whole); i++) {
+        for (size_t i = 0; i < ARRAY_SIZE(refused_ceilings); i++) {
                 WORLD refused = world_new();
                 world_read(&refused, policy);
-                world_ceiling(&refused, whole[i]);
+                world_ceiling(&refused, refused_ceilings[i]);
                 assert_false(world_compile(&refused));
-                assert_said(&refused, "cannot be denied as a whole");
+                assert_world_message(&refused, "cannot be denied as a whole");
         }
 }
 
@@ -267,7 +276,7 @@ static const struct {
         { "a.org", "+a.org", "a.org", "b.org", 443 },
         { "'*.githubusercontent.com'", "+github", "x.githubusercontent.com", "githubusercontent.com", 443 },
         { "a.org", "", NULL, "a.org", 443 },
-        { "'a.org:8443'", "a.org", NULL, "a.org", 8443 }, /* without a port a ceiling has the default ports */
+        { "'a.org:8443'", "a.org", NULL, "a.org", 8443 }, /* without a port: the default ports */
         { "'a.org:8443'", "'a.org:8443'", "a.org", NULL, 8443 },
         { "'a.org:80'", "a.org", "a.org", NULL, 80 },
         { "'a.org:22'", "a.org", NULL, "a.org", 22 },
@@ -276,30 +285,30 @@ static const struct {
         { "github.com", "'github.com:22'", NULL, "github.com", 443 },
         { "'*.github.com'", "'gist.github.com:22'", "gist.github.com", "api.github.com", 22 },
         { "'gist.github.com:22'", "'*.github.com'", "gist.github.com", NULL, 22 },
-        { "'*.github.com:22'", "'*.github.com'", NULL, "gist.github.com", 22 }, /* no pattern says which of them */
+        { "'*.github.com:22'", "'*.github.com'", NULL, "gist.github.com", 22 }, /* one pattern cannot express it */
         { "'*.a.org:8443'", "'*.a.org'", NULL, "x.a.org", 8443 },
         { "a.org", "a.org, 'a.org:8443'", "a.org", NULL, 80 },
         { "a.org, 'a.org:8443'", "a.org, 'a.org:8443'", "a.org", NULL, 8443 },
 };
 
-static void test_hosts_stay_within_the_list(void **state)
+static void test_hosts_stay_within_the_list_of_the_ceiling(void **state)
 {
         (void)state;
         for (size_t i = 0; i < ARRAY_SIZE(hosts); i++) {
                 CLEANUP_TEXT struct text policy = { 0 }, ceiling = { 0 };
                 text_format(&policy, "network: {allowed_domains: [%s]}", hosts[i].allowed);
                 text_format(&ceiling, "network: {allowed_domains: [%s]}", hosts[i].ceiling);
-                WORLD w = under(policy.data, ceiling.data);
+                WORLD w = compile_under(policy.data, ceiling.data);
                 if (hosts[i].in && !hosts_decide(&w.plan->hosts, hosts[i].in, hosts[i].port, NULL))
-                        fail_msg("%s under %s loses %s", hosts[i].allowed, hosts[i].ceiling, hosts[i].in);
+                        fail_msg("%s under %s does not reach %s", hosts[i].allowed, hosts[i].ceiling, hosts[i].in);
                 if (hosts[i].out && hosts_decide(&w.plan->hosts, hosts[i].out, hosts[i].port, NULL))
                         fail_msg("%s under %s reaches %s", hosts[i].allowed, hosts[i].ceiling, hosts[i].out);
         }
-        WORLD w = under("network: {allowed_domains: [a.org, b.org]}", "network: {denied_domains: [a.org]}");
-        assert_true(!reaches(&w, "a.org") && reaches(&w, "b.org"));
+        WORLD w = compile_under("network: {allowed_domains: [a.org, b.org]}", "network: {denied_domains: [a.org]}");
+        assert_true(!allows_host(&w, "a.org") && allows_host(&w, "b.org"));
 }
 
-static void test_a_ceiling_only_limits(void **state)
+static void test_keys_that_do_not_limit_are_refused_in_a_ceiling(void **state)
 {
         (void)state;
         static const struct {
@@ -322,11 +331,11 @@ static void test_a_ceiling_only_limits(void **state)
                 world_ceiling(&w, rows[i].yaml);
                 if (world_compile(&w))
                         fail_msg("accepted: %s", rows[i].yaml);
-                assert_said(&w, rows[i].text);
+                assert_world_message(&w, rows[i].text);
         }
 }
 
-static void test_every_ceiling_counts(void **state)
+static void test_all_ceilings_are_applied(void **state)
 {
         (void)state;
         WORLD w = world_new();
@@ -334,11 +343,12 @@ static void test_every_ceiling_counts(void **state)
         world_ceiling(&w, "{filesystem: {allow_write: [/a, /b]}, network: {allowed_domains: [a.org]}, mode: auto}");
         world_ceiling(&w, "{filesystem: {allow_write: [/b, /c]}, network: {denied_domains: [a.org]}}");
         assert_true(world_compile(&w));
-        assert_true(writes(&w, "/b/x"));
-        assert_false(writes(&w, "/a/x") || writes(&w, "/c/x") || reaches(&w, "a.org") || reaches(&w, "b.org"));
+        assert_true(allows_write(&w, "/b/x"));
+        assert_false(allows_write(&w, "/a/x") || allows_write(&w, "/c/x") || allows_host(&w, "a.org") ||
+                     allows_host(&w, "b.org"));
 }
 
-/* ---- the property ---- */
+/* ---- the property test ---- */
 
 static const char *const random_paths[] = { "/s",   "/s/a",   "/s/a/b", "/s/a/b/c", "/s/d",      "/s/d/e",  "/t",
                                             "/t/a", "/t/a/b", WORK,     WORK "/x",  WORK "/x/y", HOME "/o", HOME };
@@ -346,13 +356,13 @@ static const char *const random_hosts[] = { "a.org",       "*.a.org", "b.a.org",
                                             "c.b.a.org:1", "a.org:1", "d.org",   "*.a.org:1",
                                             "*.a.org:80",  "a.org:22", "github.com", "github.com:22",
                                             "*.github.com", "gist.github.com:22" };
-static const char *const asked_hosts[] = { "a.org",   "b.a.org",    "c.b.a.org",       "x.a.org",      "d.org",
+static const char *const tested_hosts[] = { "a.org",   "b.a.org",    "c.b.a.org",       "x.a.org",      "d.org",
                                            "e.d.org", "github.com", "gist.github.com", "x.github.com" };
-static const uint16_t asked_ports[] = { 1, 2, 22, 80, 443 };
+static const uint16_t tested_ports[] = { 1, 2, 22, 80, 443 };
 
 enum { LIST_MAX = 3, PATHS = ARRAY_SIZE(random_paths), HOSTS = ARRAY_SIZE(random_hosts) };
 
-/* What a random file says, in a form that the oracle can read. */
+/* The content of a random file, for the oracle. */
 struct spec {
         bool has_write, has_paths, has_hosts;
         size_t write[LIST_MAX], write_count;
@@ -365,26 +375,28 @@ struct spec {
         bool broad, workspace_ro;
 };
 
-static void roll_list(unsigned long long *seed, size_t sides, size_t *list, size_t *count)
+static void random_list(unsigned long long *seed, size_t sides, size_t *list, size_t *count)
 {
-        *count = dice(seed, LIST_MAX + 1);
+        *count = random_below(seed, LIST_MAX + 1);
         for (size_t i = 0; i < *count; i++)
-                list[i] = dice(seed, sides);
+                list[i] = random_below(seed, sides);
 }
 
-static struct spec roll(unsigned long long *seed)
+static struct spec random_spec(unsigned long long *seed)
 {
-        struct spec s = { .has_write = dice(seed, 2), .has_paths = dice(seed, 2), .has_hosts = dice(seed, 2) };
-        roll_list(seed, PATHS, s.write, &s.write_count);
-        roll_list(seed, PATHS, s.path, &s.path_count);
+        struct spec s = { .has_write = random_below(seed, 2),
+                          .has_paths = random_below(seed, 2),
+                          .has_hosts = random_below(seed, 2) };
+        random_list(seed, PATHS, s.write, &s.write_count);
+        random_list(seed, PATHS, s.path, &s.path_count);
         for (size_t i = 0; i < LIST_MAX; i++)
-                s.path_rw[i] = dice(seed, 2);
-        roll_list(seed, PATHS, s.deny_read, &s.deny_read_count);
-        roll_list(seed, PATHS, s.deny_write, &s.deny_write_count);
-        roll_list(seed, HOSTS, s.host, &s.host_count);
-        roll_list(seed, HOSTS, s.denied_host, &s.denied_host_count);
-        s.broad = dice(seed, 4) == 0;
-        s.workspace_ro = dice(seed, 4) == 0;
+                s.path_rw[i] = random_below(seed, 2);
+        random_list(seed, PATHS, s.deny_read, &s.deny_read_count);
+        random_list(seed, PATHS, s.deny_write, &s.deny_write_count);
+        random_list(seed, HOSTS, s.host, &s.host_count);
+        random_list(seed, HOSTS, s.denied_host, &s.denied_host_count);
+        s.broad = random_below(seed, 4) == 0;
+        s.workspace_ro = random_below(seed, 4) == 0;
         return s;
 }
 
@@ -417,7 +429,7 @@ static void spec_print(const struct spec *s, bool ceiling, struct text *t)
         text_add(t, "]\n");
 }
 
-static int deepest(const size_t *list, size_t count, const bool *only, const char *path)
+static int deepest_match(const size_t *list, size_t count, const bool *only, const char *path)
 {
         int best = -1;
         for (size_t i = 0; i < count; i++) {
@@ -432,32 +444,32 @@ static int deepest_read_only(const struct spec *c, const char *path)
         bool only[LIST_MAX];
         for (size_t i = 0; i < LIST_MAX; i++)
                 only[i] = !c->path_rw[i];
-        return deepest(c->path, c->has_paths ? c->path_count : 0, only, path);
+        return deepest_match(c->path, c->has_paths ? c->path_count : 0, only, path);
 }
 
-/* Does the ceiling, read by itself, let this path be read or written? The workspace is its own chapter. */
+/* Does the ceiling by itself allow to read or write this path? The workspace is a special case. */
 static bool oracle_allows(const struct spec *c, const char *path, bool write)
 {
-        int granted = deepest(c->path, c->has_paths ? c->path_count : 0, NULL, path);
-        int written = deepest(c->write, c->has_write ? c->write_count : 0, NULL, path);
-        int rw = deepest(c->path, c->has_paths ? c->path_count : 0, c->path_rw, path);
+        int paths_depth = deepest_match(c->path, c->has_paths ? c->path_count : 0, NULL, path);
+        int write_depth = deepest_match(c->write, c->has_write ? c->write_count : 0, NULL, path);
+        int rw = deepest_match(c->path, c->has_paths ? c->path_count : 0, c->path_rw, path);
         int ro = deepest_read_only(c, path);
-        int open = granted > written ? granted : written;
-        int denied = deepest(c->deny_read, c->deny_read_count, NULL, path);
+        int allowed_depth = paths_depth > write_depth ? paths_depth : write_depth;
+        int denied = deepest_match(c->deny_read, c->deny_read_count, NULL, path);
         bool in_workspace = path_is_beneath(path, WORK);
-        if (denied >= 0 && denied >= open)
+        if (denied >= 0 && denied >= allowed_depth)
                 return false;
-        if (c->has_paths && !in_workspace && open < 0)
+        if (c->has_paths && !in_workspace && allowed_depth < 0)
                 return false;
         if (!write)
                 return true;
-        if (deepest(c->deny_write, c->deny_write_count, NULL, path) >= 0)
+        if (deepest_match(c->deny_write, c->deny_write_count, NULL, path) >= 0)
                 return false;
-        if (ro > (written > rw ? written : rw))
-                return false; /* :ro inside a writable place takes writing away */
-        /* A workspace that is read-only by the ceiling is not opened again by the policy's own list. */
+        if (ro > (write_depth > rw ? write_depth : rw))
+                return false; /* :ro inside a writable place */
+        /* If the ceiling makes the workspace read-only, the policy's list does not make it writable. */
         if (c->has_write || (c->has_paths && !in_workspace) || (c->workspace_ro && in_workspace))
-                return written >= 0 || rw >= 0;
+                return write_depth >= 0 || rw >= 0;
         return true;
 }
 
@@ -468,68 +480,69 @@ static bool oracle_reaches(const struct spec *c, const char *host, uint16_t port
         struct domain d;
         for (size_t i = 0; i < c->host_count; i++)
                 allowed |= !domain_parse(a, random_hosts[c->host[i]], NULL, &d) &&
-                           domain_match(&d, BARE_DEFAULT, host, port);
+                           domain_match(&d, PORTLESS_DEFAULT, host, port);
         for (size_t i = 0; i < c->denied_host_count; i++)
                 denied |= !domain_parse(a, random_hosts[c->denied_host[i]], NULL, &d) &&
-                          domain_match(&d, BARE_EVERY, host, port);
+                          domain_match(&d, PORTLESS_EVERY, host, port);
         return allowed && !denied;
 }
 
-/* Access to something real: a private directory of the box's own is nothing of the host's. */
-static bool really(const struct world *w, const char *path, bool write)
+/* Is a file of the host accessible? A private directory has no files of the host. */
+static bool allows_real_file(const struct world *w, const char *path, bool write)
 {
         const struct rule *by = NULL;
         return rules_decide(&w->plan->rules, path, write, &by) && by->kind != RULE_PRIVATE;
 }
 
-static void check_files(const struct world *plain, const struct world *cut, const struct spec *ceiling,
-                        const char *story)
+static void check_files(const struct world *without, const struct world *cut, const struct spec *ceiling,
+                        const char *description)
 {
         for (size_t i = 0; i < PATHS * 4; i++) {
                 char path[200];
                 static const char *const below[] = { "", "/q", "/a/q", "/x/y/z" };
                 (void)snprintf(path, sizeof path, "%s%s", random_paths[i / 4], below[i % 4]);
                 for (int write = 0; write < 2; write++) {
-                        if (!really(cut, path, write))
+                        if (!allows_real_file(cut, path, write))
                                 continue;
-                        if (!really(plain, path, write))
-                                fail_msg("%s %s became possible under\n%s", write ? "writing" : "reading", path, story);
+                        if (!allows_real_file(without, path, write))
+                                fail_msg("the ceiling adds %s %s:\n%s", write ? "writing" : "reading", path,
+                                         description);
                         if (!oracle_allows(ceiling, path, write))
-                                fail_msg("%s %s goes beyond the ceiling\n%s", write ? "writing" : "reading", path,
-                                         story);
+                                fail_msg("%s %s exceeds the ceiling:\n%s", write ? "writing" : "reading", path,
+                                         description);
                 }
         }
 }
 
-static void check_hosts(const struct world *plain, const struct world *cut, const struct spec *ceiling,
-                        const char *story)
+static void check_hosts(const struct world *without, const struct world *cut, const struct spec *ceiling,
+                        const char *description)
 {
-        for (size_t i = 0; i < ARRAY_SIZE(asked_hosts); i++)
-                for (size_t j = 0; j < ARRAY_SIZE(asked_ports); j++) {
-                        uint16_t port = asked_ports[j];
-                        bool now = hosts_decide(&cut->plan->hosts, asked_hosts[i], port, NULL);
-                        bool before = hosts_decide(&plain->plan->hosts, asked_hosts[i], port, NULL);
-                        bool allowed = oracle_reaches(ceiling, asked_hosts[i], port);
-                        /* For hosts the intersection is exact. */
+        for (size_t i = 0; i < ARRAY_SIZE(tested_hosts); i++)
+                for (size_t j = 0; j < ARRAY_SIZE(tested_ports); j++) {
+                        uint16_t port = tested_ports[j];
+                        bool now = hosts_decide(&cut->plan->hosts, tested_hosts[i], port, NULL);
+                        bool before = hosts_decide(&without->plan->hosts, tested_hosts[i], port, NULL);
+                        bool allowed = oracle_reaches(ceiling, tested_hosts[i], port);
+                        /* For hosts the result is exactly the intersection. */
                         if (now != (before && allowed))
-                                fail_msg("%s:%u is %s reached, before %d, ceiling %d\n%s", asked_hosts[i], port,
-                                         now ? "" : "not", before, allowed, story);
+                                fail_msg("%s:%u is %s reached; without the ceiling %d, by the ceiling %d\n%s",
+                                         tested_hosts[i], port, now ? "" : "not", before, allowed, description);
                 }
 }
 
-static void test_what_is_left_was_allowed_by_both(void **state)
+static void test_a_plan_allows_only_what_policy_and_ceiling_allow(void **state)
 {
         (void)state;
         unsigned long long seed = 20240229;
         for (size_t round = 0; round < 3000; round++) {
-                struct spec policy = roll(&seed), ceiling = roll(&seed);
-                CLEANUP_TEXT struct text p = { 0 }, c = { 0 }, story = { 0 };
+                struct spec policy = random_spec(&seed), ceiling = random_spec(&seed);
+                CLEANUP_TEXT struct text p = { 0 }, c = { 0 }, description = { 0 };
                 spec_print(&policy, false, &p);
                 spec_print(&ceiling, true, &c);
-                text_format(&story, "policy:\n%sceiling:\n%s", p.data, c.data);
-                WORLD plain = world_of(p.data), cut = under(p.data, c.data);
-                check_files(&plain, &cut, &ceiling, story.data);
-                check_hosts(&plain, &cut, &ceiling, story.data);
+                text_format(&description, "policy:\n%sceiling:\n%s", p.data, c.data);
+                WORLD without = compile_valid(p.data), cut = compile_under(p.data, c.data);
+                check_files(&without, &cut, &ceiling, description.data);
+                check_hosts(&without, &cut, &ceiling, description.data);
         }
 }
 
@@ -538,11 +551,11 @@ static void test_an_empty_ceiling_changes_nothing(void **state)
         (void)state;
         unsigned long long seed = 1789;
         for (size_t round = 0; round < 300; round++) {
-                struct spec policy = roll(&seed);
+                struct spec policy = random_spec(&seed);
                 CLEANUP_TEXT struct text p = { 0 };
                 spec_print(&policy, false, &p);
-                WORLD plain = world_of(p.data), cut = under(p.data, "");
-                CLEANUP_FREE char *before = plan_text(plain.plan), *after = plan_text(cut.plan);
+                WORLD without = compile_valid(p.data), cut = compile_under(p.data, "");
+                CLEANUP_FREE char *before = plan_text(without.plan), *after = plan_text(cut.plan);
                 assert_string_equal(before, after);
         }
 }
@@ -550,20 +563,20 @@ static void test_an_empty_ceiling_changes_nothing(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_the_stricter_number_counts),
-                cmocka_unit_test(test_a_ceiling_makes_no_policy_wrong),
+                cmocka_unit_test(test_the_stricter_number_is_used),
+                cmocka_unit_test(test_a_ceiling_does_not_make_a_valid_policy_invalid),
                 cmocka_unit_test(test_writes_stay_within_allow_write),
                 cmocka_unit_test(test_reads_stay_within_allow_paths),
-                cmocka_unit_test(test_read_only_of_a_ceiling_holds),
-                cmocka_unit_test(test_a_path_variable_cannot_lift_a_ceiling),
-                cmocka_unit_test(test_no_spelling_leads_past_a_ceiling),
-                cmocka_unit_test(test_denials_of_a_ceiling_are_not_taken_back),
-                cmocka_unit_test(test_protected_names_of_a_ceiling_hold_in_every_writable_place),
-                cmocka_unit_test(test_denied_rights_of_a_ceiling_are_real),
-                cmocka_unit_test(test_hosts_stay_within_the_list),
-                cmocka_unit_test(test_a_ceiling_only_limits),
-                cmocka_unit_test(test_every_ceiling_counts),
-                cmocka_unit_test(test_what_is_left_was_allowed_by_both),
+                cmocka_unit_test(test_a_read_only_path_of_a_ceiling_stays_read_only),
+                cmocka_unit_test(test_directories_of_path_do_not_exceed_a_ceiling),
+                cmocka_unit_test(test_no_spelling_of_a_path_exceeds_a_ceiling),
+                cmocka_unit_test(test_a_policy_cannot_release_denials_of_a_ceiling),
+                cmocka_unit_test(test_protected_names_of_a_ceiling_are_protected_in_every_writable_place),
+                cmocka_unit_test(test_rights_that_a_ceiling_denies_are_denied_to_servers_too),
+                cmocka_unit_test(test_hosts_stay_within_the_list_of_the_ceiling),
+                cmocka_unit_test(test_keys_that_do_not_limit_are_refused_in_a_ceiling),
+                cmocka_unit_test(test_all_ceilings_are_applied),
+                cmocka_unit_test(test_a_plan_allows_only_what_policy_and_ceiling_allow),
                 cmocka_unit_test(test_an_empty_ceiling_changes_nothing),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

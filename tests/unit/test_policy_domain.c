@@ -1,30 +1,30 @@
-/* Host patterns: what is a name, what only looks like one, and that one pattern's reach is exactly what it says. */
+/* Host patterns: which are accepted, what they match, and how they cover and intersect each other. */
 #include "test_policy_fixture.h"
 
 #include "policy/default_ports.h"
 
-static struct arena *names;
+static struct arena *arena;
 
 static int setup(void **state)
 {
         (void)state;
-        names = arena_new(256 << 20);
-        return names ? 0 : -1;
+        arena = arena_new(256 << 20);
+        return arena ? 0 : -1;
 }
 
 static int teardown(void **state)
 {
         (void)state;
-        arena_free(names);
+        arena_free(arena);
         return 0;
 }
 
 static const char *parse(const char *text, domain_to_ascii *to_ascii, struct domain *ret)
 {
-        return domain_parse(names, text, to_ascii, ret);
+        return domain_parse(arena, text, to_ascii, ret);
 }
 
-static void test_patterns_and_their_one_spelling(void **state)
+static void test_patterns_are_printed_in_canonical_form(void **state)
 {
         (void)state;
         static const struct {
@@ -50,12 +50,12 @@ static void test_patterns_and_their_one_spelling(void **state)
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
                 struct domain d;
                 char text[DOMAIN_TEXT_SIZE];
-                const char *wrong = parse(rows[i].text, fake_to_ascii, &d);
-                if (wrong)
-                        fail_msg("'%s' was refused: %s", rows[i].text, wrong);
+                const char *error = parse(rows[i].text, fake_to_ascii, &d);
+                if (error)
+                        fail_msg("'%s' was refused: %s", rows[i].text, error);
                 domain_print(&d, text);
                 assert_string_equal(text, rows[i].canonical);
-                assert_null(parse(text, NULL, &d)); /* its canonical form needs no tables */
+                assert_null(parse(text, NULL, &d)); /* the canonical form needs no conversion */
         }
 }
 
@@ -137,7 +137,7 @@ static const char *const refused[] = {
         NULL,
 };
 
-static void test_what_only_looks_like_a_host(void **state)
+static void test_malformed_patterns_are_refused(void **state)
 {
         (void)state;
         for (size_t i = 0; refused[i]; i++) {
@@ -147,11 +147,11 @@ static void test_what_only_looks_like_a_host(void **state)
         }
 }
 
-/* What a box asks for goes through the same gate, and is never a pattern. */
-static void test_a_name_to_dial_is_no_pattern(void **state)
+/* Names that a box asks for are checked in the same way, and are never patterns. */
+static void test_a_requested_name_is_not_a_pattern(void **state)
 {
         (void)state;
-        char name[CAP_DOMAIN + 1];
+        char name[DOMAIN_MAX + 1];
         for (size_t i = 0; refused[i]; i++)
                 if (!domain_canonical(refused[i], fake_to_ascii, name))
                         fail_msg("'%s' was accepted as '%s'", refused[i], name);
@@ -169,7 +169,7 @@ static bool hostile_to_ascii(const char *name, char *ret, size_t size)
         return (size_t)snprintf(ret, size, "%s", hostile_answer) < size;
 }
 
-static void test_what_the_tables_answer_is_checked_again(void **state)
+static void test_the_result_of_to_ascii_is_checked(void **state)
 {
         (void)state;
         static const char *const answers[] = { "",     "*",         "*.com", "a/b",  "a b", "127.0.0.1",
@@ -189,7 +189,7 @@ static void test_what_the_tables_answer_is_checked_again(void **state)
         assert_non_null(parse("bücher.example", NULL, &d));
 }
 
-/* A name of `length` characters in labels of `label`. */
+/* Makes a name of `length` characters with labels of `label` characters. */
 static void make_name(char *name, size_t length, size_t label)
 {
         for (size_t i = 0; i < length; i++)
@@ -198,10 +198,10 @@ static void make_name(char *name, size_t length, size_t label)
         name[length - 1] = 'b';
 }
 
-static void test_lengths_end_where_dns_ends(void **state)
+static void test_lengths_are_limited_as_in_dns(void **state)
 {
         (void)state;
-        char name[CAP_TEXT + 100];
+        char name[POLICY_TEXT_MAX + 100];
         struct domain d;
         make_name(name, 253, 63);
         assert_null(parse(name, NULL, &d));
@@ -211,13 +211,13 @@ static void test_lengths_end_where_dns_ends(void **state)
         assert_null(parse(name, NULL, &d));
         make_name(name, 64, 64);
         assert_non_null(parse(name, NULL, &d));
-        make_name(name, CAP_TEXT + 50, 63);
+        make_name(name, POLICY_TEXT_MAX + 50, 63);
         assert_non_null(parse(name, NULL, &d));
-        char canonical[CAP_DOMAIN + 1];
+        char canonical[DOMAIN_MAX + 1];
         assert_non_null(domain_canonical(name, NULL, canonical));
 }
 
-static void test_matching_goes_by_whole_labels(void **state)
+static void test_patterns_match_whole_labels(void **state)
 {
         (void)state;
         static const struct {
@@ -242,16 +242,16 @@ static void test_matching_goes_by_whole_labels(void **state)
                 { "*.example.com", "example.com.evil.org", 443, false },
         };
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-                for (enum bare_port bare = BARE_EVERY; bare <= BARE_DEFAULT; bare++) {
+                for (enum portless portless = PORTLESS_EVERY; portless <= PORTLESS_DEFAULT; portless++) {
                         struct domain d;
                         assert_null(parse(rows[i].pattern, NULL, &d));
-                        if (domain_match(&d, bare, rows[i].name, rows[i].port) != rows[i].match)
+                        if (domain_match(&d, portless, rows[i].name, rows[i].port) != rows[i].match)
                                 fail_msg("%s and %s:%u", rows[i].pattern, rows[i].name, rows[i].port);
                 }
 }
 
-/* 443 and 80 of every name, 22 of git hosts, by the name that is asked for; where a pattern denies, all of them. */
-static void test_without_a_port_only_the_default_ports_are_meant(void **state)
+/* The default ports are 443 and 80, and 22 for git hosts, by the requested name. A denial is for all ports. */
+static void test_a_pattern_without_a_port_matches_the_default_ports(void **state)
 {
         (void)state;
         static const struct {
@@ -281,20 +281,20 @@ static void test_without_a_port_only_the_default_ports_are_meant(void **state)
                 struct domain d;
                 assert_null(parse(rows[i].pattern, NULL, &d));
                 assert_true(domain_match_name(&d, rows[i].name));
-                assert_true(domain_match(&d, BARE_EVERY, rows[i].name, rows[i].port));
-                if (domain_match(&d, BARE_DEFAULT, rows[i].name, rows[i].port) != rows[i].by_default)
+                assert_true(domain_match(&d, PORTLESS_EVERY, rows[i].name, rows[i].port));
+                if (domain_match(&d, PORTLESS_DEFAULT, rows[i].name, rows[i].port) != rows[i].by_default)
                         fail_msg("%s and %s:%u", rows[i].pattern, rows[i].name, rows[i].port);
                 d.port = 7;
-                assert_true(domain_match(&d, BARE_DEFAULT, rows[i].name, 7));
-                assert_false(domain_match(&d, BARE_DEFAULT, rows[i].name, rows[i].port));
+                assert_true(domain_match(&d, PORTLESS_DEFAULT, rows[i].name, 7));
+                assert_false(domain_match(&d, PORTLESS_DEFAULT, rows[i].name, rows[i].port));
         }
 }
 
-static void test_the_table_of_git_hosts_has_names_as_they_are_asked_for(void **state)
+static void test_the_names_of_git_hosts_are_canonical(void **state)
 {
         (void)state;
         for (size_t i = 0; git_hosts[i]; i++) {
-                char canonical[CAP_DOMAIN + 1];
+                char canonical[DOMAIN_MAX + 1];
                 assert_null(domain_canonical(git_hosts[i], NULL, canonical));
                 assert_string_equal(canonical, git_hosts[i]);
                 assert_true(port_is_default(git_hosts[i], 22));
@@ -305,7 +305,7 @@ static void test_the_table_of_git_hosts_has_names_as_they_are_asked_for(void **s
         assert_true(port_is_default(NULL, 443) && port_is_default(NULL, 80));
 }
 
-/* A small world of patterns, names and ports, in which every pair can be tried. */
+/* Small sets of patterns, names and ports, of which every combination is tried. */
 static const char *const small_patterns[] = {
         "b.c",          "b.c:1",         "*.b.c",           "*.b.c:1",       "a.b.c",              "a.b.c:1",
         "a.b.c:443",    "*.a.b.c",       "*.a.b.c:443",     "ab.c",          "x.ab.c",             "*.ab.c",
@@ -320,42 +320,44 @@ static const char *const small_names[] = {
 };
 static const uint16_t small_ports[] = { 1, 22, 80, 443, 444 };
 
-static bool in_both(const struct domain *a, const struct domain *b, enum bare_port bare, size_t name, size_t port)
+static bool matches_both(const struct domain *a, const struct domain *b, enum portless portless, size_t name,
+                         size_t port)
 {
-        return domain_match(a, bare, small_names[name], small_ports[port]) &&
-               domain_match(b, bare, small_names[name], small_ports[port]);
+        return domain_match(a, portless, small_names[name], small_ports[port]) &&
+               domain_match(b, portless, small_names[name], small_ports[port]);
 }
 
-/* `covers` is what a ceiling rests on, so it is compared with matching itself on every pair. */
-static void check_covers(const struct domain *outer, const struct domain *inner, enum bare_port bare)
+/* Ceilings rely on domain_covers(), so it is compared with matching, for every pair. */
+static void check_covers(const struct domain *outer, const struct domain *inner, enum portless portless)
 {
         bool all = true;
         for (size_t n = 0; n < ARRAY_SIZE(small_names); n++)
                 for (size_t p = 0; p < ARRAY_SIZE(small_ports); p++)
-                        all &= !domain_match(inner, bare, small_names[n], small_ports[p]) ||
-                               in_both(outer, inner, bare, n, p);
-        if (domain_covers(outer, inner, bare) != all)
-                fail_msg("%s:%u covers %s:%u: %d", outer->name, outer->port, inner->name, inner->port, !all);
+                        all &= !domain_match(inner, portless, small_names[n], small_ports[p]) ||
+                               matches_both(outer, inner, portless, n, p);
+        if (domain_covers(outer, inner, portless) != all)
+                fail_msg("%s:%u covers %s:%u is %d", outer->name, outer->port, inner->name, inner->port, !all);
 }
 
-/* Below a wildcard only the table tells which names have port 22; one pattern cannot. */
-static bool needs_the_table(const struct domain *a, const struct domain *b, enum bare_port bare)
+/* The names below a wildcard that have port 22 by default are in a table; one pattern cannot express them. */
+static bool needs_table(const struct domain *a, const struct domain *b, enum portless portless)
 {
-        return bare == BARE_DEFAULT && a->wildcard && b->wildcard && a->port + b->port == 22;
+        return portless == PORTLESS_DEFAULT && a->wildcard && b->wildcard && a->port + b->port == 22;
 }
 
-static void check_intersection(const struct domain *a, const struct domain *b, enum bare_port bare)
+static void check_intersection(const struct domain *a, const struct domain *b, enum portless portless)
 {
-        struct domain both = { .name = "unset" };
-        bool any = domain_intersect(a, b, bare, &both);
-        assert_true(any || strcmp(both.name, "unset") == 0);
+        struct domain intersection = { .name = "unset" };
+        bool intersects = domain_intersect(a, b, portless, &intersection);
+        assert_true(intersects || strcmp(intersection.name, "unset") == 0);
         for (size_t n = 0; n < ARRAY_SIZE(small_names); n++)
                 for (size_t p = 0; p < ARRAY_SIZE(small_ports); p++) {
-                        bool now = any && domain_match(&both, bare, small_names[n], small_ports[p]);
-                        bool should = in_both(a, b, bare, n, p) && !needs_the_table(a, b, bare);
-                        if (now != should)
+                        bool matches =
+                                intersects && domain_match(&intersection, portless, small_names[n], small_ports[p]);
+                        bool expected = matches_both(a, b, portless, n, p) && !needs_table(a, b, portless);
+                        if (matches != expected)
                                 fail_msg("%s:%u and %s:%u: %s:%u is %d", a->name, a->port, b->name, b->port,
-                                         small_names[n], small_ports[p], now);
+                                         small_names[n], small_ports[p], matches);
                 }
 }
 
@@ -364,25 +366,25 @@ static void test_covering_and_intersecting_agree_with_matching(void **state)
         (void)state;
         for (size_t i = 0; i < ARRAY_SIZE(small_patterns); i++)
                 for (size_t j = 0; j < ARRAY_SIZE(small_patterns); j++)
-                        for (enum bare_port bare = BARE_EVERY; bare <= BARE_DEFAULT; bare++) {
+                        for (enum portless portless = PORTLESS_EVERY; portless <= PORTLESS_DEFAULT; portless++) {
                                 struct domain a, b;
                                 assert_null(parse(small_patterns[i], NULL, &a));
                                 assert_null(parse(small_patterns[j], NULL, &b));
-                                check_covers(&a, &b, bare);
-                                check_intersection(&a, &b, bare);
+                                check_covers(&a, &b, portless);
+                                check_intersection(&a, &b, portless);
                         }
 }
 
-static void test_random_bytes_never_become_a_strange_name(void **state)
+static void test_random_bytes_are_refused_or_become_a_valid_name(void **state)
 {
         (void)state;
         static const char alphabet[] = "aB1.-_*:/@[]% \t\x01\x7f\xc3\xbc\xff";
         unsigned long long seed = 42;
         for (size_t i = 0; i < 200000; i++) {
                 char text[24];
-                size_t length = dice(&seed, sizeof text);
+                size_t length = random_below(&seed, sizeof text);
                 for (size_t j = 0; j < length; j++)
-                        text[j] = alphabet[dice(&seed, sizeof alphabet - 1)];
+                        text[j] = alphabet[random_below(&seed, sizeof alphabet - 1)];
                 text[length] = '\0';
                 struct domain d;
                 if (parse(text, NULL, &d))
@@ -396,16 +398,16 @@ static void test_random_bytes_never_become_a_strange_name(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_patterns_and_their_one_spelling),
-                cmocka_unit_test(test_what_only_looks_like_a_host),
-                cmocka_unit_test(test_a_name_to_dial_is_no_pattern),
-                cmocka_unit_test(test_what_the_tables_answer_is_checked_again),
-                cmocka_unit_test(test_lengths_end_where_dns_ends),
-                cmocka_unit_test(test_matching_goes_by_whole_labels),
-                cmocka_unit_test(test_without_a_port_only_the_default_ports_are_meant),
-                cmocka_unit_test(test_the_table_of_git_hosts_has_names_as_they_are_asked_for),
+                cmocka_unit_test(test_patterns_are_printed_in_canonical_form),
+                cmocka_unit_test(test_malformed_patterns_are_refused),
+                cmocka_unit_test(test_a_requested_name_is_not_a_pattern),
+                cmocka_unit_test(test_the_result_of_to_ascii_is_checked),
+                cmocka_unit_test(test_lengths_are_limited_as_in_dns),
+                cmocka_unit_test(test_patterns_match_whole_labels),
+                cmocka_unit_test(test_a_pattern_without_a_port_matches_the_default_ports),
+                cmocka_unit_test(test_the_names_of_git_hosts_are_canonical),
                 cmocka_unit_test(test_covering_and_intersecting_agree_with_matching),
-                cmocka_unit_test(test_random_bytes_never_become_a_strange_name),
+                cmocka_unit_test(test_random_bytes_are_refused_or_become_a_valid_name),
         };
         return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -1,8 +1,8 @@
 /*
- * What the policy tests share: a made-up machine, and a policy with ceilings compiled for it. Nothing here asks the
- * system.
+ * Shared by the policy tests: a made-up machine, and a policy with ceilings that is compiled for it. No system call is
+ * made.
  *
- * The settings die as soon as the plan is made, as they do in the real program, so that a sanitizer sees a plan that
+ * The settings are freed as soon as the plan is made, as in the real program, so that a sanitizer finds a plan that
  * still points into them.
  */
 #ifndef RINGWALL_TEST_POLICY_FIXTURE_H
@@ -32,9 +32,10 @@
 #define HOME "/home/u"
 #define WORK HOME "/work"
 
+/* A machine, the policy files of a test, and the plan that they compile to. */
 struct world {
         struct facts facts;
-        struct arena *arena; /* of the settings */
+        struct arena *arena; /* holds the settings */
         struct messages *messages;
         struct settings policy;
         struct settings ceilings[4];
@@ -42,15 +43,21 @@ struct world {
         bool rejected; /* a reader refused a file */
         int result;    /* of policy_compile */
         struct plan *plan;
-        struct text said;
+        struct text printed; /* the messages, after world_compile() */
 };
 
-/* One name in another script, so that no test needs the library. */
+/* Knows one international name, so that no test needs libidn2. */
 static inline bool fake_to_ascii(const char *name, char *ret, size_t size)
 {
         if (strcmp(name, "bücher.example") != 0)
                 return false;
         return (size_t)snprintf(ret, size, "xn--bcher-kva.example") < size;
+}
+
+/* Toolchains may be installed in any directory without "work" in its path. */
+static inline bool is_outside_work(const char *directory)
+{
+        return !strstr(directory, "work");
 }
 
 static inline struct world world_new(void)
@@ -61,9 +68,11 @@ static inline struct world world_new(void)
                         .home = HOME,
                         .path = "/usr/bin:/bin",
                         .user_data = HOME "/.local/share/ringwall",
+                        .user_state = HOME "/.local/state/ringwall",
+                        .is_prefix = is_outside_work,
                         .to_ascii = fake_to_ascii,
                 },
-                .arena = arena_new(CAP_ARENA_BYTES),
+                .arena = arena_new(ARENA_BYTES_MAX),
                 .messages = messages_new(),
                 .result = -1,
         };
@@ -78,11 +87,11 @@ static inline void world_done(struct world *w)
         plan_free(w->plan);
         arena_free(w->arena);
         messages_free(w->messages);
-        text_done(&w->said);
+        text_done(&w->printed);
 }
 #define WORLD CLEANUP(world_done) struct world
 
-/* Files are called p1.yaml, p2.yaml… in the order in which they come, ceilings among them. */
+/* Files are called p1.yaml, p2.yaml… in the order in which they are added, including ceilings. */
 static inline const char *world_next_name(struct world *w)
 {
         const char *name = arena_format(w->arena, "p%zu.yaml", ++w->files);
@@ -120,7 +129,7 @@ static inline void world_ceiling(struct world *w, const char *yaml)
         w->rejected |= ceiling_check(c) != 0;
 }
 
-/* Compiles; true when there is a plan and nobody complained. */
+/* Compiles the policy. True if there is a plan and no error. */
 static inline bool world_compile(struct world *w)
 {
         const struct settings *ceilings[ARRAY_SIZE(w->ceilings)];
@@ -129,67 +138,67 @@ static inline bool world_compile(struct world *w)
         w->result = policy_compile(&w->policy, ceilings, w->ceiling_count, &w->facts, w->messages, &w->plan);
         arena_free(w->arena);
         w->arena = NULL;
-        messages_print(w->messages, &w->said, false);
-        text_add(&w->said, "");
-        assert_false(w->said.failed);
-        /* A refusal always says why; silence always comes with a plan. */
+        messages_print(w->messages, &w->printed, false);
+        text_add(&w->printed, "");
+        assert_false(w->printed.failed);
+        /* A refusal always has an error message, and no error always means a plan. */
         assert_int_equal(w->result == 1 || w->rejected, messages_count(w->messages, MESSAGE_ERROR) > 0);
         assert_int_equal(w->result == 0, w->plan != NULL);
         return w->result == 0 && !w->rejected;
 }
 
-/* A policy that must compile. */
-static inline struct world world_of(const char *yaml)
+/* Compiles a policy that must be valid. */
+static inline struct world compile_valid(const char *yaml)
 {
         struct world w = world_new();
         world_read(&w, yaml);
         if (!world_compile(&w))
-                fail_msg("refused:\n%s\n%s", yaml, w.said.data);
+                fail_msg("refused:\n%s\n%s", yaml, w.printed.data);
         return w;
 }
 
-static inline bool world_said(const struct world *w, const char *text)
+static inline bool world_has_message(const struct world *w, const char *text)
 {
-        return strstr(w->said.data, text) != NULL;
+        return strstr(w->printed.data, text) != NULL;
 }
 
-static inline void assert_said(const struct world *w, const char *text)
+static inline void assert_world_message(const struct world *w, const char *text)
 {
-        if (!world_said(w, text))
-                fail_msg("expected '%s' in:\n%s", text, w->said.data);
+        if (!world_has_message(w, text))
+                fail_msg("expected '%s' in:\n%s", text, w->printed.data);
 }
 
-/* A policy that must be refused with this text. */
+/* Asserts that a policy is refused with a message that contains the text. */
 static inline void assert_refused(const char *yaml, const char *text)
 {
         WORLD w = world_new();
         world_read(&w, yaml);
         if (world_compile(&w))
-                fail_msg("accepted, '%s' was expected: %s", text, yaml);
-        assert_said(&w, text);
+                fail_msg("accepted, but the error '%s' was expected: %s", text, yaml);
+        assert_world_message(&w, text);
 }
 
-static inline bool reads(const struct world *w, const char *path)
+static inline bool allows_read(const struct world *w, const char *path)
 {
         return rules_decide(&w->plan->rules, path, false, NULL);
 }
 
-static inline bool writes(const struct world *w, const char *path)
+static inline bool allows_write(const struct world *w, const char *path)
 {
         return rules_decide(&w->plan->rules, path, true, NULL);
 }
 
-static inline bool reaches(const struct world *w, const char *host)
+static inline bool allows_host(const struct world *w, const char *host)
 {
         return hosts_decide(&w->plan->hosts, host, 443, NULL);
 }
 
-static inline uint64_t number(const struct world *w, enum plan_number which)
+static inline uint64_t number(const struct world *w, enum plan_scalar id)
 {
-        return w->plan->number[which].number;
+        return w->plan->scalar[id].value;
 }
 
-/* The plan as text; free it. */
+/* Returns the plan as JSON, which the caller frees. */
 static inline char *plan_text(const struct plan *plan)
 {
         CLEANUP_JSON json_t *json = plan_to_json(plan);
@@ -201,8 +210,8 @@ static inline char *plan_text(const struct plan *plan)
         return text;
 }
 
-/* A small generator with a fixed seed, so that every run is the same. */
-static inline unsigned long long dice_next(unsigned long long *state)
+/* A pseudo-random generator with a fixed seed, so that every run is the same. */
+static inline unsigned long long random_next(unsigned long long *state)
 {
         *state ^= *state << 13;
         *state ^= *state >> 7;
@@ -210,9 +219,9 @@ static inline unsigned long long dice_next(unsigned long long *state)
         return *state;
 }
 
-static inline size_t dice(unsigned long long *state, size_t sides)
+static inline size_t random_below(unsigned long long *state, size_t limit)
 {
-        return (size_t)(dice_next(state) % sides);
+        return (size_t)(random_next(state) % limit);
 }
 
 #endif

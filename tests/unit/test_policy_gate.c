@@ -1,7 +1,7 @@
-/* What a policy says to the gate: denied commands, edited entry by entry, and secrets of a person's own. */
+/* The keys of the gate: denied commands, which are edited entry by entry, and the person's own secrets. */
 #include "test_policy_fixture.h"
 
-static const struct plan_command *denied(const struct world *w, const char *name)
+static const struct plan_command *find_denied(const struct world *w, const char *name)
 {
         for (size_t i = 0; i < w->plan->denied_command_count; i++)
                 if (strcmp(w->plan->denied_commands[i].name, name) == 0)
@@ -9,7 +9,7 @@ static const struct plan_command *denied(const struct world *w, const char *name
         return NULL;
 }
 
-static const char *secret(const struct world *w, const char *name)
+static const char *find_secret(const struct world *w, const char *name)
 {
         for (size_t i = 0; i < w->plan->secret_count; i++)
                 if (strcmp(w->plan->secrets[i].name, name) == 0)
@@ -17,49 +17,50 @@ static const char *secret(const struct world *w, const char *name)
         return NULL;
 }
 
-static void test_nothing_said_denies_the_set(void **state)
+static void test_the_default_set_of_commands_is_denied(void **state)
 {
         (void)state;
-        WORLD w = world_of("");
+        WORLD w = compile_valid("");
         assert_int_equal(w.plan->denied_command_count, 11);
         assert_int_equal(w.plan->secret_count, 0);
-        const struct plan_command *c = denied(&w, "mkfs.*");
+        const struct plan_command *c = find_denied(&w, "mkfs.*");
         assert_non_null(c);
         assert_string_equal(c->set, "denied-commands: filesystems");
         assert_string_equal(c->from.name, "default");
 }
 
-static void test_the_set_is_edited_entry_by_entry(void **state)
+static void test_the_set_of_commands_is_edited_entry_by_entry(void **state)
 {
         (void)state;
-        WORLD w = world_of("gate: {denied_commands: [-sudo, -power, +reboot, rm, 'terraform-*', +dd, '-mkfs.*', sudo2, "
-                           "-sudo2]}");
-        static const char *const yes[] = { "su", "reboot", "mount", "mkfs", "rm", "terraform-*", "dd" };
-        static const char *const no[] = { "sudo", "shutdown", "halt", "poweroff", "mkfs.*", "sudo2" };
-        for (size_t i = 0; i < ARRAY_SIZE(yes); i++)
-                if (!denied(&w, yes[i]))
-                        fail_msg("%s is not denied", yes[i]);
-        for (size_t i = 0; i < ARRAY_SIZE(no); i++)
-                if (denied(&w, no[i]))
-                        fail_msg("%s is denied", no[i]);
-        const struct plan_command *rm = denied(&w, "rm");
+        WORLD w = compile_valid(
+                "gate: {denied_commands: [-sudo, -power, +reboot, rm, 'terraform-*', +dd, '-mkfs.*', sudo2, "
+                "-sudo2]}");
+        static const char *const denied_names[] = { "su", "reboot", "mount", "mkfs", "rm", "terraform-*", "dd" };
+        static const char *const allowed_names[] = { "sudo", "shutdown", "halt", "poweroff", "mkfs.*", "sudo2" };
+        for (size_t i = 0; i < ARRAY_SIZE(denied_names); i++)
+                if (!find_denied(&w, denied_names[i]))
+                        fail_msg("%s is not denied", denied_names[i]);
+        for (size_t i = 0; i < ARRAY_SIZE(allowed_names); i++)
+                if (find_denied(&w, allowed_names[i]))
+                        fail_msg("%s is denied", allowed_names[i]);
+        const struct plan_command *rm = find_denied(&w, "rm");
         assert_null(rm->set);
         assert_string_equal(rm->from.name, "p1.yaml");
         assert_int_equal(rm->from.line, 1);
         assert_int_equal(rm->from.column, 50);
-        WORLD none = world_of("gate: {denied_commands: [-denied-commands]}");
+        WORLD none = compile_valid("gate: {denied_commands: [-denied-commands]}");
         assert_int_equal(none.plan->denied_command_count, 0);
-        WORLD twice = world_of("gate: {denied_commands: [sudo, rm, rm]}");
+        WORLD twice = compile_valid("gate: {denied_commands: [sudo, rm, rm]}");
         assert_int_equal(twice.plan->denied_command_count, 12);
 }
 
-static void test_names_of_commands_that_cannot_be(void **state)
+static void test_invalid_names_of_commands_are_refused(void **state)
 {
         (void)state;
         assert_refused("gate: {denied_commands: [/usr/bin/sudo]}", "write its name alone");
         assert_refused("gate: {denied_commands: [+bin/sudo]}", "write its name alone");
         assert_refused("gate: {denied_commands: [rm -rf]}", "its arguments cannot be denied");
-        assert_refused("gate: {denied_commands: ['']}", "an empty name");
+        assert_refused("gate: {denied_commands: ['']}", "the name is empty");
         assert_refused("gate: {denied_commands: ['a[']}", "not closed");
         assert_refused("gate: {denied_commands: ['**']}", "write * for every name");
         assert_refused("gate: {denied_commands: [-sduo]}", "did you mean '-sudo'?");
@@ -76,50 +77,50 @@ static void test_secrets_have_a_name_and_an_expression(void **state)
         world_read(&w, "gate: {secrets: {other: x2}}");
         assert_true(world_compile(&w));
         assert_int_equal(w.plan->secret_count, 3);
-        assert_string_equal(secret(&w, "our-token"), "tok_[0-9a-f]{32}");
-        assert_string_equal(secret(&w, "other"), "x2");
-        assert_string_equal(secret(&w, "number"), "12345678");
+        assert_string_equal(find_secret(&w, "our-token"), "tok_[0-9a-f]{32}");
+        assert_string_equal(find_secret(&w, "other"), "x2");
+        assert_string_equal(find_secret(&w, "number"), "12345678");
         assert_int_equal(w.plan->secrets[0].from.line, 1);
-        assert_refused("gate: {secrets: {Token: x}}", "small letters, digits and hyphens");
+        assert_refused("gate: {secrets: {Token: x}}", "lower-case letters, digits and hyphens");
         assert_refused("gate: {secrets: {a_b: x}}", "secret 'a_b'");
-        assert_refused("gate: {secrets: {a: ''}}", "an empty expression fits everywhere");
+        assert_refused("gate: {secrets: {a: ''}}", "an empty expression matches everything");
         assert_refused("gate: {secrets: {a: [x]}}", "gate.secrets.* cannot be");
         assert_refused("gate: {secrets: [a]}", "expected a map");
 }
 
-static void test_counts_and_lengths_are_bounded(void **state)
+static void test_counts_and_lengths_are_limited(void **state)
 {
         (void)state;
-        for (size_t over = 0; over < 2; over++) {
+        for (size_t excess = 0; excess < 2; excess++) {
                 CLEANUP_TEXT struct text commands = { 0 }, secrets = { 0 }, expression = { 0 };
                 text_add(&commands, "gate: {denied_commands: [-denied-commands");
-                for (size_t i = 0; i < CAP_COMMANDS + over; i++)
+                for (size_t i = 0; i < POLICY_COMMANDS_MAX + excess; i++)
                         text_format(&commands, ", c%zu", i);
                 text_add(&commands, "]}");
                 text_add(&secrets, "gate: {secrets: {");
-                for (size_t i = 0; i < CAP_SECRETS + over; i++)
+                for (size_t i = 0; i < POLICY_SECRETS_MAX + excess; i++)
                         text_format(&secrets, "%ss%zu: x", i ? ", " : "", i);
                 text_add(&secrets, "}}");
                 text_add(&expression, "gate: {secrets: {a: ");
-                for (size_t i = 0; i < CAP_EXPRESSION + over; i++)
+                for (size_t i = 0; i < POLICY_EXPRESSION_MAX + excess; i++)
                         text_add(&expression, "x");
                 text_add(&expression, "}}");
-                if (over) {
+                if (excess) {
                         assert_refused(commands.data, "more than 256 commands are denied");
                         assert_refused(secrets.data, "more than 64 secrets");
                         assert_refused(expression.data, "the expression is too long");
                         continue;
                 }
-                WORLD a = world_of(commands.data);
-                assert_int_equal(a.plan->denied_command_count, CAP_COMMANDS);
-                WORLD b = world_of(secrets.data);
-                assert_int_equal(b.plan->secret_count, CAP_SECRETS);
-                WORLD c = world_of(expression.data);
+                WORLD a = compile_valid(commands.data);
+                assert_int_equal(a.plan->denied_command_count, POLICY_COMMANDS_MAX);
+                WORLD b = compile_valid(secrets.data);
+                assert_int_equal(b.plan->secret_count, POLICY_SECRETS_MAX);
+                WORLD c = compile_valid(expression.data);
                 assert_int_equal(c.plan->secret_count, 1);
         }
 }
 
-static void test_a_ceiling_adds_and_a_policy_takes_nothing_of_it_back(void **state)
+static void test_a_policy_cannot_remove_commands_or_secrets_of_a_ceiling(void **state)
 {
         (void)state;
         WORLD w = world_new();
@@ -128,37 +129,37 @@ static void test_a_ceiling_adds_and_a_policy_takes_nothing_of_it_back(void **sta
         world_ceiling(&w, "gate: {denied_commands: ['aws*']}");
         assert_true(world_compile(&w));
         assert_int_equal(w.plan->denied_command_count, 5);
-        assert_true(denied(&w, "sudo") && denied(&w, "su") && denied(&w, "halt"));
-        assert_true(denied(&w, "kubectl") && denied(&w, "aws*"));
-        assert_string_equal(denied(&w, "sudo")->from.name, "p2.yaml");
-        /* The policy's own expression of the same name does not take the place of the ceiling's. */
+        assert_true(find_denied(&w, "sudo") && find_denied(&w, "su") && find_denied(&w, "halt"));
+        assert_true(find_denied(&w, "kubectl") && find_denied(&w, "aws*"));
+        assert_string_equal(find_denied(&w, "sudo")->from.name, "p2.yaml");
+        /* The policy's expression of the same name does not replace the ceiling's. */
         assert_int_equal(w.plan->secret_count, 3);
         assert_string_equal(w.plan->secrets[2].expression, "z");
         assert_string_equal(w.plan->secrets[2].from.name, "p2.yaml");
 }
 
-/* The name that a star stands for is a server's only below the servers. */
-static void test_a_secret_is_not_a_server(void **state)
+/* Only below `servers` is the name for which a key has a star the name of a server. */
+static void test_a_secret_with_the_name_of_a_server_is_not_a_server(void **state)
 {
         (void)state;
-        WORLD w = world_of("{gate: {secrets: {s: x}}, tools: {modules: {mcp: {config: {servers: {s: {command: c, "
-                           "env: {K: v}, sandbox: {permissions: [process.exec]}}}}}}}}");
+        WORLD w = compile_valid("{gate: {secrets: {s: x}}, tools: {modules: {mcp: {config: {servers: {s: {command: c, "
+                                "env: {K: v}, sandbox: {permissions: [process.exec]}}}}}}}}");
         assert_int_equal(w.plan->server_count, 1);
         assert_string_equal(w.plan->servers[0].name, "s");
         assert_string_equal(w.plan->servers[0].env[0].name, "K");
-        assert_string_equal(secret(&w, "s"), "x");
+        assert_string_equal(find_secret(&w, "s"), "x");
 }
 
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_nothing_said_denies_the_set),
-                cmocka_unit_test(test_the_set_is_edited_entry_by_entry),
-                cmocka_unit_test(test_names_of_commands_that_cannot_be),
+                cmocka_unit_test(test_the_default_set_of_commands_is_denied),
+                cmocka_unit_test(test_the_set_of_commands_is_edited_entry_by_entry),
+                cmocka_unit_test(test_invalid_names_of_commands_are_refused),
                 cmocka_unit_test(test_secrets_have_a_name_and_an_expression),
-                cmocka_unit_test(test_counts_and_lengths_are_bounded),
-                cmocka_unit_test(test_a_ceiling_adds_and_a_policy_takes_nothing_of_it_back),
-                cmocka_unit_test(test_a_secret_is_not_a_server),
+                cmocka_unit_test(test_counts_and_lengths_are_limited),
+                cmocka_unit_test(test_a_policy_cannot_remove_commands_or_secrets_of_a_ceiling),
+                cmocka_unit_test(test_a_secret_with_the_name_of_a_server_is_not_a_server),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /*
- * Golden plans: each policy in tests/golden, compiled for one made-up machine, is the plan that lies beside it. The
- * examples of the specification are among them as they were written. tests/golden/regenerate writes the plans anew.
+ * Golden plans: each policy in tests/golden, compiled for a made-up machine, gives the plan beside it. Some policies
+ * are the examples of the specification, unchanged. tests/golden/regenerate regenerates the plans.
  */
 #include "test_policy_fixture.h"
 
@@ -11,13 +11,13 @@
 
 #define USER "/home/user"
 
-/* $RINGWALL_GOLDEN, or the folder beside this file, whose name the build gives relative to where tests run. */
-static const char *folder(void)
+/* Returns $RINGWALL_GOLDEN, or tests/golden relative to __FILE__, which is relative to where the tests run. */
+static const char *golden_folder(void)
 {
-        static char path[CAP_TEXT];
-        const char *chosen = getenv("RINGWALL_GOLDEN");
-        if (chosen)
-                return chosen;
+        static char path[POLICY_TEXT_MAX];
+        const char *from_environment = getenv("RINGWALL_GOLDEN");
+        if (from_environment)
+                return from_environment;
         size_t length = strlen(__FILE__) - strlen("unit/test_policy_golden.c");
         (void)snprintf(path, sizeof path, "%.*sgolden", (int)length, __FILE__);
         return path;
@@ -25,11 +25,11 @@ static const char *folder(void)
 
 static char *read_golden(const char *name, size_t *ret_length)
 {
-        char path[2 * CAP_TEXT], *text = NULL;
+        char path[2 * POLICY_TEXT_MAX], *text = NULL;
         struct error e = { 0 };
-        (void)snprintf(path, sizeof path, "%s/%s", folder(), name);
+        (void)snprintf(path, sizeof path, "%s/%s", golden_folder(), name);
         if (fd_read_file(path, 4 << 20, &text, ret_length, &e))
-                fail_msg("%s; tests/golden/regenerate writes it", e.text);
+                fail_msg("%s; tests/golden/regenerate creates it", e.text);
         return text;
 }
 
@@ -38,36 +38,38 @@ static struct world compile_golden(const char *name)
         struct world w = world_new();
         size_t length = 0;
         CLEANUP_FREE char *text = read_golden(name, &length);
-        bool srt = settings_is_srt(text, length);
+        bool is_srt = settings_is_srt(text, length);
         w.facts = (struct facts){
                 .cwd = USER "/app",
                 .home = USER,
                 .path = "/usr/local/bin:/usr/bin:/bin:" USER "/.cargo/bin",
                 .user_data = USER "/.local/share/ringwall",
+                .user_state = USER "/.local/state/ringwall",
                 .to_ascii = fake_to_ascii,
         };
-        w.rejected |= (srt ? settings_read_srt : settings_read_native)(&w.policy, name, text, length, USER "/app") != 0;
+        w.rejected |=
+                (is_srt ? settings_read_srt : settings_read_native)(&w.policy, name, text, length, USER "/app") != 0;
         if (!world_compile(&w))
-                fail_msg("%s is refused:\n%s", name, w.said.data);
+                fail_msg("%s is refused:\n%s", name, w.printed.data);
         return w;
 }
 
-static void plan_name(const char *name, char plan[300])
+static void make_plan_name(const char *name, char plan[300])
 {
         (void)snprintf(plan, 300, "%.*s.plan.json", (int)(strrchr(name, '.') - name), name);
 }
 
 static void write_golden(const char *name, const char *text)
 {
-        char path[2 * CAP_TEXT];
-        (void)snprintf(path, sizeof path, "%s/%s", folder(), name);
+        char path[2 * POLICY_TEXT_MAX];
+        (void)snprintf(path, sizeof path, "%s/%s", golden_folder(), name);
         FILE *file = fopen(path, "we");
         assert_non_null(file);
         assert_true(fprintf(file, "%s\n", text) > 0);
         assert_int_equal(fclose(file), 0);
 }
 
-static void assert_same_plan(const char *name, const char *plan, const char *text)
+static void assert_golden_plan(const char *name, const char *plan, const char *text)
 {
         size_t length = 0, line = 1;
         CLEANUP_FREE char *expected = read_golden(plan, &length);
@@ -76,7 +78,7 @@ static void assert_same_plan(const char *name, const char *plan, const char *tex
                 line += *a == '\n';
         if (*b || strcmp(a, "\n") != 0)
                 fail_msg("%s: the plan differs from %s in line %zu:\nexpected %.200s\nnow      %.200s\n%s", name, plan,
-                         line, a, b, "if it should, run tests/golden/regenerate");
+                         line, a, b, "if that is intended, run tests/golden/regenerate");
 }
 
 static bool is_policy(const char *name)
@@ -85,31 +87,31 @@ static bool is_policy(const char *name)
         return end && (strcmp(end, ".yaml") == 0 || (strcmp(end, ".json") == 0 && !strstr(name, ".plan.json")));
 }
 
-static void test_every_golden_policy_is_its_plan(void **state)
+static void test_every_golden_policy_compiles_to_its_plan(void **state)
 {
         (void)state;
-        DIR *dir = opendir(folder());
+        DIR *dir = opendir(golden_folder());
         if (!dir)
-                fail_msg("%s cannot be opened; name the folder in RINGWALL_GOLDEN", folder());
+                fail_msg("%s cannot be opened; set RINGWALL_GOLDEN to the folder", golden_folder());
         size_t count = 0;
         for (struct dirent *entry; (entry = readdir(dir));) {
                 if (!is_policy(entry->d_name))
                         continue;
                 char plan[300];
-                plan_name(entry->d_name, plan);
+                make_plan_name(entry->d_name, plan);
                 WORLD w = compile_golden(entry->d_name);
                 CLEANUP_FREE char *text = plan_text(w.plan);
                 if (getenv("RINGWALL_GOLDEN_WRITE"))
                         write_golden(plan, text);
-                assert_same_plan(entry->d_name, plan, text);
+                assert_golden_plan(entry->d_name, plan, text);
                 count++;
         }
         (void)closedir(dir);
         assert_true(count >= 15);
 }
 
-/* What the examples of the specification may be warned about, and no more. */
-static void test_the_examples_compile_without_surprises(void **state)
+/* The warnings that the examples of the specification give. */
+static void test_the_examples_give_only_the_expected_warnings(void **state)
 {
         (void)state;
         static const struct {
@@ -124,10 +126,10 @@ static void test_the_examples_compile_without_surprises(void **state)
                 { "pool.yaml", 0, "" },
                 { "snapshot.yaml", 0, "" },
                 { "mcp-servers.yaml", 0, "" },
-                { "server-types.yaml", 1, "'trusted' may open sockets and reach no host" },
+                { "server-types.yaml", 1, "'trusted' may open sockets but reach no host" },
                 { "inference.yaml", 0, "" },
-                { "namespaces.yaml", 1, "leaves out what level strict has" },
-                { "full-reference.yaml", 1, "leaves out what level strict has" },
+                { "namespaces.yaml", 1, "lacks namespaces that level strict has" },
+                { "full-reference.yaml", 1, "lacks namespaces that level strict has" },
                 { "agent-host.yaml", 0, "" },
                 { "agent-auto.yaml", 0, "" },
                 { "network.yaml", 0, "" },
@@ -135,17 +137,18 @@ static void test_the_examples_compile_without_surprises(void **state)
         };
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
                 WORLD w = compile_golden(rows[i].name);
-                if (messages_count(w.messages, MESSAGE_WARNING) != rows[i].warnings || !world_said(&w, rows[i].text))
-                        fail_msg("%s:\n%s", rows[i].name, w.said.data);
+                if (messages_count(w.messages, MESSAGE_WARNING) != rows[i].warnings ||
+                    !world_has_message(&w, rows[i].text))
+                        fail_msg("%s:\n%s", rows[i].name, w.printed.data);
         }
 }
 
-static void test_the_full_reference_means_what_its_comments_say(void **state)
+static void test_the_full_reference_has_the_values_of_its_comments(void **state)
 {
         (void)state;
         WORLD w = compile_golden("full-reference.yaml");
         static const struct {
-                enum plan_number number;
+                enum plan_scalar number;
                 uint64_t value;
         } rows[] = {
                 { PLAN_LEVEL, LEVEL_STRICT },
@@ -153,7 +156,7 @@ static void test_the_full_reference_means_what_its_comments_say(void **state)
                 { PLAN_POOL_MAX, 16 },
                 { PLAN_SNAPSHOT, 0 },
                 { PLAN_AUDIT, 0 },
-                { PLAN_NAMESPACES, SPACE_USER | SPACE_PID | SPACE_NET },
+                { PLAN_NAMESPACES, NAMESPACE_USER | NAMESPACE_PID | NAMESPACE_NET },
                 { PLAN_SESSION_TIMEOUT, 3600 },
                 { PLAN_IDLE_TIMEOUT, 300 },
                 { PLAN_MEMORY, 512000000 },
@@ -163,23 +166,27 @@ static void test_the_full_reference_means_what_its_comments_say(void **state)
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
                 assert_int_equal(number(&w, rows[i].number), rows[i].value);
         assert_string_equal(w.plan->workspace, USER "/app/project");
-        assert_true(reads(&w, "/data/models/x") && writes(&w, USER "/datasets/x") && writes(&w, USER "/app/project/x"));
-        assert_false(writes(&w, "/data/models/x") || reads(&w, "/data/x"));
+        assert_true(allows_read(&w, "/data/models/x") && allows_write(&w, USER "/datasets/x") &&
+                    allows_write(&w, USER "/app/project/x"));
+        assert_false(allows_write(&w, "/data/models/x") || allows_read(&w, "/data/x"));
 }
 
-static void test_the_agent_model_in_native_keys(void **state)
+static void test_the_policy_of_an_agent_host(void **state)
 {
         (void)state;
         WORLD w = compile_golden("agent-host.yaml");
-        assert_true(reads(&w, "/srv/any") && writes(&w, USER "/app/x") && writes(&w, USER "/app/yarn.lock"));
-        assert_false(reads(&w, USER "/.ssh/id") || reads(&w, USER "/.local/share/ringwall/auth.json"));
-        assert_false(writes(&w, USER "/app/.git/hooks/x") || writes(&w, USER "/app/a/.envrc") ||
-                     writes(&w, USER "/app/a/k.pem") || writes(&w, USER "/notes"));
-        assert_true(reaches(&w, "api.provider.example") && reaches(&w, "github.com") && reaches(&w, "gitlab.com"));
-        assert_false(reaches(&w, "gist.github.com") || reaches(&w, "ghcr.io") || reaches(&w, "example.com"));
+        assert_true(allows_read(&w, "/srv/any") && allows_write(&w, USER "/app/x") &&
+                    allows_write(&w, USER "/app/yarn.lock"));
+        assert_false(allows_read(&w, USER "/.ssh/id") || allows_read(&w, USER "/.local/share/ringwall/auth.json"));
+        assert_false(allows_write(&w, USER "/app/.git/hooks/x") || allows_write(&w, USER "/app/a/.envrc") ||
+                     allows_write(&w, USER "/app/a/k.pem") || allows_write(&w, USER "/notes"));
+        assert_true(allows_host(&w, "api.provider.example") && allows_host(&w, "github.com") &&
+                    allows_host(&w, "gitlab.com"));
+        assert_false(allows_host(&w, "gist.github.com") || allows_host(&w, "ghcr.io") ||
+                     allows_host(&w, "example.com"));
 }
 
-static void test_the_network_of_a_plan(void **state)
+static void test_the_network_policy(void **state)
 {
         (void)state;
         WORLD w = compile_golden("network.yaml");
@@ -205,11 +212,11 @@ static void test_the_network_of_a_plan(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_every_golden_policy_is_its_plan),
-                cmocka_unit_test(test_the_examples_compile_without_surprises),
-                cmocka_unit_test(test_the_full_reference_means_what_its_comments_say),
-                cmocka_unit_test(test_the_agent_model_in_native_keys),
-                cmocka_unit_test(test_the_network_of_a_plan),
+                cmocka_unit_test(test_every_golden_policy_compiles_to_its_plan),
+                cmocka_unit_test(test_the_examples_give_only_the_expected_warnings),
+                cmocka_unit_test(test_the_full_reference_has_the_values_of_its_comments),
+                cmocka_unit_test(test_the_policy_of_an_agent_host),
+                cmocka_unit_test(test_the_network_policy),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /*
- * The tables: every key with the default and the bounds of its specification, and every entry of the managed sets. A
- * table is data that nobody runs, so a slip in it is only found by looking at each row.
+ * The tables: every key with the default and the bounds of its specification, and every entry of the managed sets. Only
+ * a check of each row finds a mistake in a table.
  */
 #include "test_policy_fixture.h"
 
@@ -29,7 +29,7 @@ static const char *parse(enum key_id key, const char *text, struct value *ret)
         return key_parse_value(arena, &keys[key], text, fake_to_ascii, ret);
 }
 
-static void test_every_row_is_whole(void **state)
+static void test_every_row_is_complete(void **state)
 {
         (void)state;
         for (size_t i = 0; i < KEY_COUNT; i++) {
@@ -54,7 +54,32 @@ static void test_every_row_is_whole(void **state)
         assert_null(key_find(""));
 }
 
-/* Walking the table level by level finds each row once. */
+/* The flag of a key has all its fields, and the words that the key accepts. */
+static void test_every_flag_agrees_with_its_key(void **state)
+{
+        (void)state;
+        size_t count = 0;
+        for (size_t i = 0; i < KEY_COUNT; i++) {
+                const struct key *key = &keys[i];
+                if (!key->flag.name)
+                        continue;
+                CLEANUP_TEXT struct text words = { 0 };
+                for (size_t j = 0; key->kind == VALUE_WORD && key->words[j]; j++)
+                        text_format(&words, "%s%s", j ? "|" : "", key->words[j]);
+                if (words.data)
+                        assert_string_equal(key->flag.placeholder, words.data);
+                assert_int_equal(key->flag.kind == OPTION_WORDS, key->kind == VALUE_WORD);
+                assert_int_equal(key->flag.kind == OPTION_NONE, key->kind == VALUE_BOOL);
+                assert_int_equal(key->flag.id, KEY_FLAG_ID + i);
+                if (key->list)
+                        assert_true(key->flag.repeatable);
+                assert_non_null(key->flag.group);
+                count++;
+        }
+        assert_true(count > 15);
+}
+
+/* Counts the rows below a prefix, level by level. */
 static size_t count_rows_below(const char *prefix)
 {
         size_t position = 0, length = 0, count = key_find(prefix) != NULL;
@@ -72,10 +97,10 @@ static void test_the_walk_reaches_every_row_once(void **state)
         (void)state;
         assert_int_equal(count_rows_below(""), KEY_COUNT);
         assert_int_equal(count_rows_below("mode"), 1);
-        assert_int_equal(count_rows_below("secur"), 0); /* a prefix ends at a dot */
+        assert_int_equal(count_rows_below("secur"), 0); /* a prefix must end at a dot */
 }
 
-/* What the specification says of each key that has a default or bounds. */
+/* The default and the bounds of each key, from the specification: values outside and inside the bounds. */
 static const struct {
         enum key_id key;
         const char *path, *fallback, *below, *low, *high, *above;
@@ -107,7 +132,42 @@ static const struct {
         { KEY_DENIED_COMMANDS, "gate.denied_commands", NULL, "", "sudo", "mkfs.*", "/usr/bin/sudo" },
         { KEY_DENIED_COMMANDS, "gate.denied_commands", NULL, "rm -rf", "\\[", "[ab]?", "**" },
         { KEY_ENV, "runtime.env", NULL, "1A", "A", "_A1=any thing=", "A B=c" },
+        { KEY_ENV, "runtime.env", NULL, "A?", "ANTHROPIC_*", "*_PROXY", "A*=c" },
 };
+
+/* The default in the table is the number of a plan without the key; 0 if there is no default. */
+static void test_defaults_have_their_numbers_in_a_plan(void **state)
+{
+        (void)state;
+        static const struct {
+                enum key_id key;
+                uint64_t number;
+        } rows[] = {
+                { KEY_LEVEL, LEVEL_STRICT }, { KEY_MODE, 0 },         { KEY_READ, PLAN_READ_LISTED },
+                { KEY_POOL_SIZE, 2 },        { KEY_POOL_MAX, 8 },     { KEY_SESSION_TIMEOUT, 3600 },
+                { KEY_IDLE_TIMEOUT, 300 },   { KEY_TIMEOUT, 0 },      { KEY_PROCESSES, 0 },
+                { KEY_AUDIT, 0 },            { KEY_WORKSPACE, PLAN_WORKSPACE_RW },
+        };
+        for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+                assert_true(key_has_single_value(&keys[rows[i].key]));
+                assert_int_equal(key_default_scalar(&keys[rows[i].key]), rows[i].number);
+        }
+}
+
+/* Every number of the plan has a unique name, and at most one key. */
+static void test_numbers_of_the_plan_have_unique_names(void **state)
+{
+        (void)state;
+        for (enum plan_scalar n = 0; n < PLAN_SCALAR_COUNT; n++) {
+                size_t count = 0;
+                assert_true(*plan_scalar_name(n));
+                for (enum plan_scalar other = 0; other < n; other++)
+                        assert_string_not_equal(plan_scalar_name(n), plan_scalar_name(other));
+                for (enum key_id key = 0; key < KEY_COUNT; key++)
+                        count += keys[key].name && keys[key].scalar == n;
+                assert_in_range(count, 0, 1);
+        }
+}
 
 static void test_defaults_and_bounds_are_those_of_the_specification(void **state)
 {
@@ -129,7 +189,7 @@ static void test_defaults_and_bounds_are_those_of_the_specification(void **state
         }
 }
 
-static void test_numbers_are_plain_digits(void **state)
+static void test_only_plain_digits_are_accepted_as_numbers(void **state)
 {
         (void)state;
         static const char *const bad[] = { "",
@@ -149,11 +209,11 @@ static void test_numbers_are_plain_digits(void **state)
         struct value v;
         for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
                 if (!parse(KEY_POOL_SIZE, bad[i], &v))
-                        fail_msg("'%s' is taken for %llu", bad[i], (unsigned long long)v.number);
+                        fail_msg("'%s' is accepted as %llu", bad[i], (unsigned long long)v.number);
 }
 
-/* The suffix comes off whole or not at all. */
-static void test_a_suffix_never_takes_letters_of_the_path(void **state)
+/* The suffix is removed completely or not at all. */
+static void test_removing_a_suffix_keeps_the_path(void **state)
 {
         (void)state;
         static const struct {
@@ -179,19 +239,19 @@ static void test_a_suffix_never_takes_letters_of_the_path(void **state)
         };
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
                 struct value v;
-                const char *wrong = parse(KEY_ALLOW_PATHS, rows[i].text, &v);
-                if (wrong)
-                        fail_msg("%s: %s", rows[i].text, wrong);
+                const char *error = parse(KEY_ALLOW_PATHS, rows[i].text, &v);
+                if (error)
+                        fail_msg("%s: %s", rows[i].text, error);
                 assert_int_equal(v.length, strlen(rows[i].path));
                 assert_memory_equal(v.text, rows[i].path, v.length);
                 assert_int_equal(v.number, rows[i].access);
                 assert_null(parse(KEY_MODULE_FILESYSTEM_PATHS, rows[i].text, &v));
                 bool suffix = strlen(rows[i].path) < strlen(rows[i].text);
-                assert_int_equal(v.number, suffix ? rows[i].access : ACCESS_WRITE); /* a module's path is writable */
+                assert_int_equal(v.number, suffix ? rows[i].access : ACCESS_WRITE); /* writable by default */
         }
 }
 
-static void test_words_are_unique_and_spelt_exactly(void **state)
+static void test_words_are_unique_and_matched_exactly(void **state)
 {
         (void)state;
         static const char *const *const lists[] = { level_words, namespace_words, read_words,      workspace_words,
@@ -214,28 +274,28 @@ static void test_words_are_unique_and_spelt_exactly(void **state)
         assert_int_equal(key_word_index(level_words, "maximum"), LEVEL_MAXIMUM);
 }
 
-static void test_a_wildcard_permission_is_the_sum_of_its_kind(void **state)
+static void test_a_wildcard_permission_grants_all_of_its_kind(void **state)
 {
         (void)state;
         static const char *const kinds[] = { "fs.", "process.", "net." };
         for (size_t k = 0; k < ARRAY_SIZE(kinds); k++) {
-                unsigned sum = 0, sum_of_server = 0, star = 0, star_of_server = 0;
+                unsigned sum = 0, sum_of_server = 0, wildcard = 0, wildcard_of_server = 0;
                 for (size_t i = 0; permission_words[i]; i++) {
                         if (!text_starts(permission_words[i], kinds[k]))
                                 continue;
-                        bool is_star = strchr(permission_words[i], '*') != NULL;
-                        *(is_star ? &star : &sum) |= permissions[i].granted;
-                        *(is_star ? &star_of_server : &sum_of_server) |= permissions[i].of_server;
+                        bool is_wildcard = strchr(permission_words[i], '*') != NULL;
+                        *(is_wildcard ? &wildcard : &sum) |= permissions[i].granted;
+                        *(is_wildcard ? &wildcard_of_server : &sum_of_server) |= permissions[i].of_server;
                 }
-                assert_int_equal(star, sum);
-                assert_int_equal(star_of_server, sum_of_server);
+                assert_int_equal(wildcard, sum);
+                assert_int_equal(wildcard_of_server, sum_of_server);
         }
 }
 
 static const struct managed_set *const sets[] = { &sensitive_set, &protected_set, &dev_network_set,
                                                  &denied_commands_set };
 
-static void test_managed_names_mean_one_thing(void **state)
+static void test_names_in_managed_sets_are_unambiguous(void **state)
 {
         (void)state;
         for (size_t s = 0; s < ARRAY_SIZE(sets); s++) {
@@ -246,10 +306,10 @@ static void test_managed_names_mean_one_thing(void **state)
                         assert_string_not_equal(e->group, set->name);
                         assert_true(managed_names_entry(set, e, set->name));
                         assert_true(managed_names_entry(set, e, e->group));
-                        /* {writable} is the table's own word; a person writes what comes behind it. */
-                        const char *own =
+                        /* Only the table uses {writable}; a person writes the part after it. */
+                        const char *personal =
                                 text_starts(e->entry, "{writable}/") ? e->entry + strlen("{writable}/") : e->entry;
-                        assert_true(managed_names_entry(set, e, own));
+                        assert_true(managed_names_entry(set, e, personal));
                         assert_false(managed_names_entry(set, e, ""));
                         assert_false(managed_names_entry(set, e, "x"));
                         for (size_t j = 0; j < set->count; j++) {
@@ -261,10 +321,12 @@ static void test_managed_names_mean_one_thing(void **state)
         assert_null(managed_set_of(KEY_DENY_WRITE));
 }
 
-static void test_every_managed_entry_is_what_a_person_could_write(void **state)
+static void test_every_managed_entry_is_a_valid_value_of_its_key(void **state)
 {
         (void)state;
-        const struct expand_names names = { .workspace = WORK, .home = HOME, .user_data = "/data" };
+        const struct expand_names names = {
+                .workspace = WORK, .home = HOME, .user_data = "/data", .user_state = "/state"
+        };
         for (size_t s = 0; s < ARRAY_SIZE(sets); s++)
                 for (size_t i = 0; i < sets[s]->count; i++) {
                         const char *entry = sets[s]->entries[i].entry;
@@ -280,7 +342,7 @@ static void test_every_managed_entry_is_what_a_person_could_write(void **state)
                         }
                         if (pattern_check(entry))
                                 fail_msg("%s: %s", entry, pattern_check(entry));
-                        /* {writable} stands for a directory that the compiler puts in front. */
+                        /* The compiler replaces {writable} by a directory. */
                         const char *text = text_starts(entry, "{writable}/") ? entry + strlen("{writable}") : entry;
                         struct expanded e = expand_path(arena, &names, NULL, text, true, false);
                         if (!e.path)
@@ -297,7 +359,7 @@ static void assert_listed(const struct managed_set *set, const char *name)
         fail_msg("the set %s lacks %s", set->name, name);
 }
 
-static void test_the_sets_hold_what_the_specification_lists(void **state)
+static void test_the_sets_have_the_entries_of_the_specification(void **state)
 {
         (void)state;
         static const char *const sensitive[] = { "~/.ssh",
@@ -314,7 +376,7 @@ static void test_the_sets_hold_what_the_specification_lists(void **state)
                                                  "~/.cargo/credentials.toml",
                                                  "{user-data}" };
         static const char *const protected[] = { ".git/hooks",     ".git/config",   ".svn",
-                                                 ".gitconfig",     ".gitmodules",   ".gitattributes",
+                                                 ".gitconfig",     ".gitattributes",
                                                  ".bashrc",        ".bash_profile", ".zshrc",
                                                  ".zprofile",      ".zshenv",       ".profile",
                                                  ".envrc",         ".npmrc",        ".yarnrc",
@@ -344,16 +406,19 @@ static void test_the_sets_hold_what_the_specification_lists(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_every_row_is_whole),
+                cmocka_unit_test(test_every_row_is_complete),
+                cmocka_unit_test(test_every_flag_agrees_with_its_key),
                 cmocka_unit_test(test_the_walk_reaches_every_row_once),
                 cmocka_unit_test(test_defaults_and_bounds_are_those_of_the_specification),
-                cmocka_unit_test(test_numbers_are_plain_digits),
-                cmocka_unit_test(test_a_suffix_never_takes_letters_of_the_path),
-                cmocka_unit_test(test_words_are_unique_and_spelt_exactly),
-                cmocka_unit_test(test_a_wildcard_permission_is_the_sum_of_its_kind),
-                cmocka_unit_test(test_managed_names_mean_one_thing),
-                cmocka_unit_test(test_every_managed_entry_is_what_a_person_could_write),
-                cmocka_unit_test(test_the_sets_hold_what_the_specification_lists),
+                cmocka_unit_test(test_defaults_have_their_numbers_in_a_plan),
+                cmocka_unit_test(test_numbers_of_the_plan_have_unique_names),
+                cmocka_unit_test(test_only_plain_digits_are_accepted_as_numbers),
+                cmocka_unit_test(test_removing_a_suffix_keeps_the_path),
+                cmocka_unit_test(test_words_are_unique_and_matched_exactly),
+                cmocka_unit_test(test_a_wildcard_permission_grants_all_of_its_kind),
+                cmocka_unit_test(test_names_in_managed_sets_are_unambiguous),
+                cmocka_unit_test(test_every_managed_entry_is_a_valid_value_of_its_key),
+                cmocka_unit_test(test_the_sets_have_the_entries_of_the_specification),
         };
         return cmocka_run_group_tests(tests, setup, teardown);
 }

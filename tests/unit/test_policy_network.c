@@ -1,16 +1,17 @@
 /*
- * The network of a plan: which ports a host has, which hosts may be private, the ports that lead in and out, unix
- * sockets; and what ceilings leave of them.
+ * The network of a plan: the ports of a host, hosts with private addresses, ports in both directions, unix sockets; and
+ * how ceilings cut them.
  */
 #include "test_policy_fixture.h"
 
-/* What a rule without a port allows, and what is left of it beside denials. */
-static void test_hosts_have_ports(void **state)
+/* The ports that rules with and without a port allow, with and without denials. */
+static void test_hosts_are_allowed_on_their_ports(void **state)
 {
         (void)state;
-        WORLD w = world_of("network: {allowed_domains: [a.org, 'b.org:8443', '*.github.com', 'c.org:22', d.org, e.org, "
-                           "'f.org:1', github.com], denied_domains: ['a.org:80', d.org, 'e.org:443', 'e.org:80', "
-                           "'*.f.org', 'github.com:443']}");
+        WORLD w = compile_valid(
+                "network: {allowed_domains: [a.org, 'b.org:8443', '*.github.com', 'c.org:22', d.org, e.org, "
+                "'f.org:1', github.com], denied_domains: ['a.org:80', d.org, 'e.org:443', 'e.org:80', "
+                "'*.f.org', 'github.com:443']}");
         static const struct {
                 const char *name;
                 uint16_t port;
@@ -30,7 +31,7 @@ static void test_hosts_have_ports(void **state)
                 { "github.com", 22, true, true },
                 { "github.com", 443, false, true },
                 { "d.org", 443, false, false },
-                { "e.org", 443, false, false }, /* on each of its ports it is denied */
+                { "e.org", 443, false, false }, /* denied on each of its ports */
                 { "f.org", 1, true, true },
                 { "x.f.org", 1, false, false },
                 { "x.a.org", 443, false, false },
@@ -38,8 +39,8 @@ static void test_hosts_have_ports(void **state)
         };
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
                 if (hosts_decide(&w.plan->hosts, rows[i].name, rows[i].port, NULL) != rows[i].reached ||
-                    hosts_know(&w.plan->hosts, rows[i].name) != rows[i].known)
-                        fail_msg("%s:%u is not reached %d, known %d", rows[i].name, rows[i].port, rows[i].reached,
+                    hosts_allow_any_port(&w.plan->hosts, rows[i].name) != rows[i].known)
+                        fail_msg("%s:%u: expected reached %d, known %d", rows[i].name, rows[i].port, rows[i].reached,
                                  rows[i].known);
         const struct host_rule *by = NULL;
         assert_false(hosts_decide(&w.plan->hosts, "b.org", 443, &by));
@@ -48,13 +49,14 @@ static void test_hosts_have_ports(void **state)
         assert_true(by && !by->allow);
 }
 
-static void test_a_host_may_be_private_and_must_be_allowed_too(void **state)
+static void test_a_private_host_must_also_be_allowed(void **state)
 {
         (void)state;
-        WORLD w = world_of("{network: {allowed_domains: ['db.lan:5432', '*.a.org', +github], allow_private: [db.lan, "
-                           "'x.a.org:443', github.com, s.org]}, tools: {modules: {mcp: {config: {servers: {s: "
-                           "{command: x, sandbox: {permissions: ['net.*', 'process.*'], "
-                           "allowed_hosts: ['s.org:1']}}}}}}}}");
+        WORLD w = compile_valid(
+                "{network: {allowed_domains: ['db.lan:5432', '*.a.org', +github], allow_private: [db.lan, "
+                "'x.a.org:443', github.com, s.org]}, tools: {modules: {mcp: {config: {servers: {s: "
+                "{command: x, sandbox: {permissions: ['net.*', 'process.*'], "
+                "allowed_hosts: ['s.org:1']}}}}}}}}");
         assert_int_equal(messages_count(w.messages, MESSAGE_WARNING), 0);
         const struct hosts *list = &w.plan->private_hosts;
         assert_int_equal(list->count, 4);
@@ -63,23 +65,23 @@ static void test_a_host_may_be_private_and_must_be_allowed_too(void **state)
         assert_non_null(hosts_find(list, "x.a.org", 443));
         assert_null(hosts_find(list, "x.a.org", 80));
         assert_null(hosts_find(list, "y.a.org", 443));
-        /* It allows nothing by itself. */
+        /* allow_private alone allows no host. */
         assert_true(hosts_decide(&w.plan->hosts, "db.lan", 5432, NULL));
-        assert_false(hosts_decide(&w.plan->hosts, "db.lan", 443, NULL) || reaches(&w, "s.org"));
-        static const char *const idle[] = { "b.org",     "a.org",        "'a.org:8443'",
+        assert_false(hosts_decide(&w.plan->hosts, "db.lan", 443, NULL) || allows_host(&w, "s.org"));
+        static const char *const not_allowed[] = { "b.org",     "a.org",        "'a.org:8443'",
                                             "'*.b.org'", "'*.a.org:22'", "evila.org" };
-        for (size_t i = 0; i < ARRAY_SIZE(idle); i++) {
+        for (size_t i = 0; i < ARRAY_SIZE(not_allowed); i++) {
                 CLEANUP_TEXT struct text yaml = { 0 };
-                text_format(&yaml, "network: {allowed_domains: ['*.a.org'], allow_private: [%s]}", idle[i]);
-                WORLD alone = world_of(yaml.data);
-                assert_said(&alone, "may be private and is not allowed");
+                text_format(&yaml, "network: {allowed_domains: ['*.a.org'], allow_private: [%s]}", not_allowed[i]);
+                WORLD alone = compile_valid(yaml.data);
+                assert_world_message(&alone, "is in network.allow_private but not allowed");
                 assert_int_equal(alone.plan->private_hosts.count, 1);
         }
-        WORLD nothing = world_of("network: {allow_private: [a.org]}");
-        assert_int_equal(number(&nothing, PLAN_ALLOW_NETWORK), 0);
+        WORLD nothing = compile_valid("network: {allow_private: [a.org]}");
+        assert_false(plan_reaches_out(nothing.plan));
 }
 
-static void test_ports_and_sockets_add_up(void **state)
+static void test_ports_and_sockets_of_all_files_are_combined(void **state)
 {
         (void)state;
         WORLD w = world_new();
@@ -106,14 +108,15 @@ static void test_ports_and_sockets_add_up(void **state)
         assert_int_equal(number(&w, PLAN_PROXY_VARIABLES), 1);
         assert_int_equal(number(&w, PLAN_ALLOW_NETWORK), 1);
         assert_true(ports_have(&p->published, 8080) && !ports_have(&p->published, 5432));
-        WORLD inside = world_of("{network: {unix_sockets: [/run/d/x, ~/.ssh/a]}, filesystem: {deny_read: [/run/d]}}");
+        WORLD inside =
+                compile_valid("{network: {unix_sockets: [/run/d/x, ~/.ssh/a]}, filesystem: {deny_read: [/run/d]}}");
         assert_int_equal(inside.plan->unix_socket_count, 2);
-        WORLD none = world_of("");
+        WORLD none = compile_valid("");
         assert_int_equal(none.plan->local_ports.count + none.plan->published.count + none.plan->unix_socket_count, 0);
         assert_int_equal(number(&none, PLAN_PROXY_VARIABLES), 0);
 }
 
-static void test_ports_and_sockets_that_cannot_be(void **state)
+static void test_invalid_ports_and_sockets_are_refused(void **state)
 {
         (void)state;
         static const struct {
@@ -131,12 +134,12 @@ static void test_ports_and_sockets_that_cannot_be(void **state)
                 { "{publish: 3000}", "expected a list" },
                 { "{publish: ['3000:80']}", "a whole number from 1 to 65535" },
                 { "{unix_sockets: ['/run/*']}", "name the directory" },
-                { "{unix_sockets: ['']}", "an empty path names nothing" },
+                { "{unix_sockets: ['']}", "the path is empty" },
                 { "{unix_sockets: ['{ad-hoc}/x']}", "has no value here" },
                 { "{unix_sockets: /run/x}", "expected a list" },
                 { "{unix_sockets: [/run/x]}\nfilesystem: {deny_read: [/run/x]}",
-                  "p1.yaml:1:26: error: the unix socket '/run/x' is denied to be read (p1.yaml:2:26)" },
-                { "{unix_sockets: [/run/x]}\nfilesystem: {deny_read: ['/run/?']}", "is denied to be read" },
+                  "p1.yaml:1:26: error: the unix socket '/run/x' is denied by deny_read (p1.yaml:2:26)" },
+                { "{unix_sockets: [/run/x]}\nfilesystem: {deny_read: ['/run/?']}", "is denied by deny_read" },
                 { "{allow_private: ['*']}", "every host" },
                 { "{allow_private: [+github]}", "a host such as" },
                 { "{allow_private: [127.0.0.1]}", "an address is not a name" },
@@ -149,50 +152,51 @@ static void test_ports_and_sockets_that_cannot_be(void **state)
         }
 }
 
-/* The last of what fits is taken, and one more is refused by name. */
-static void test_how_many_ports_and_sockets_there_may_be(void **state)
+/* The maximum is accepted, and one more is refused. */
+static void test_the_number_of_ports_and_sockets_is_limited(void **state)
 {
         (void)state;
         static const struct {
-                const char *key, *before, *behind;
-                size_t most;
+                const char *key, *before, *after;
+                size_t maximum;
                 const char *text;
         } rows[] = {
-                { "allow_local_ports", "", "", CAP_PORTS, "network.allow_local_ports has more than 64 ports" },
-                { "publish", "", "", CAP_PORTS, "network.publish has more than 64 ports" },
-                { "unix_sockets", "/run/", "", CAP_SOCKETS, "more than 64 unix sockets are named" },
-                { "allow_private", "h", ".org", CAP_PRIVATE_HOSTS, "network.allow_private has more than 256 hosts" },
+                { "allow_local_ports", "", "", POLICY_PORTS_MAX, "network.allow_local_ports has more than 64 ports" },
+                { "publish", "", "", POLICY_PORTS_MAX, "network.publish has more than 64 ports" },
+                { "unix_sockets", "/run/", "", POLICY_SOCKETS_MAX, "more than 64 unix sockets are named" },
+                { "allow_private", "h", ".org", POLICY_PRIVATE_HOSTS_MAX,
+                  "network.allow_private has more than 256 hosts" },
         };
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-                for (size_t over = 0; over < 2; over++) {
+                for (size_t excess = 0; excess < 2; excess++) {
                         CLEANUP_TEXT struct text yaml = { 0 };
                         text_format(&yaml, "network: {allowed_domains: ['*.h.org'], %s: [", rows[i].key);
-                        for (size_t n = 0; n < rows[i].most + over; n++)
-                                text_format(&yaml, "%s%zu%s, ", rows[i].before, 10000 + n, rows[i].behind);
+                        for (size_t n = 0; n < rows[i].maximum + excess; n++)
+                                text_format(&yaml, "%s%zu%s, ", rows[i].before, 10000 + n, rows[i].after);
                         text_add(&yaml, "]}");
-                        if (over) {
+                        if (excess) {
                                 assert_refused(yaml.data, rows[i].text);
                                 continue;
                         }
-                        WORLD w = world_of(yaml.data);
+                        WORLD w = compile_valid(yaml.data);
                         assert_int_equal(w.result, 0);
                 }
 }
 
-static struct world under(const char *network, const char *ceiling)
+static struct world compile_under(const char *network, const char *ceiling)
 {
         struct world w = world_new();
-        CLEANUP_TEXT struct text own = { 0 };
-        text_format(&own, "network: %s", network);
-        world_read(&w, own.data);
+        CLEANUP_TEXT struct text policy = { 0 };
+        text_format(&policy, "network: %s", network);
+        world_read(&w, policy.data);
         world_ceiling(&w, ceiling);
         if (!world_compile(&w))
-                fail_msg("refused: %s under %s\n%s", network, ceiling, w.said.data);
+                fail_msg("refused: %s under %s\n%s", network, ceiling, w.printed.data);
         return w;
 }
 
-/* What is left of a list, its entries with a space behind each. */
-static void print_rest(const struct plan *p, enum key_id key, struct text *out)
+/* Prints the entries of a list of the plan, each followed by a space. */
+static void print_list(const struct plan *p, enum key_id key, struct text *out)
 {
         const struct ports *ports = key == KEY_PUBLISH ? &p->published : &p->local_ports;
         text_add(out, "");
@@ -209,7 +213,7 @@ static void print_rest(const struct plan *p, enum key_id key, struct text *out)
 
 static const struct {
         enum key_id key;
-        const char *own, *ceiling, *rest;
+        const char *policy, *ceiling, *left;
         const char *cut, *result; /* of the first cut */
 } ceilings[] = {
         { KEY_ALLOW_LOCAL_PORTS, "5432, 80", "network: {allow_local_ports: [5432, 1234]}", "5432 ",
@@ -246,12 +250,12 @@ static void test_ceilings_cut_each_list(void **state)
 {
         (void)state;
         for (size_t i = 0; i < ARRAY_SIZE(ceilings); i++) {
-                CLEANUP_TEXT struct text own = { 0 }, rest = { 0 };
-                text_format(&own, "{%s: [%s]}", strrchr(keys[ceilings[i].key].path, '.') + 1, ceilings[i].own);
-                WORLD w = under(own.data, ceilings[i].ceiling);
-                print_rest(w.plan, ceilings[i].key, &rest);
-                if (strcmp(rest.data, ceilings[i].rest) != 0)
-                        fail_msg("%s under %s: %s", own.data, ceilings[i].ceiling, rest.data);
+                CLEANUP_TEXT struct text policy = { 0 }, left = { 0 };
+                text_format(&policy, "{%s: [%s]}", strrchr(keys[ceilings[i].key].path, '.') + 1, ceilings[i].policy);
+                WORLD w = compile_under(policy.data, ceilings[i].ceiling);
+                print_list(w.plan, ceilings[i].key, &left);
+                if (strcmp(left.data, ceilings[i].left) != 0)
+                        fail_msg("%s under %s: %s", policy.data, ceilings[i].ceiling, left.data);
                 assert_int_equal(w.plan->cut_count > 0, ceilings[i].cut != NULL);
                 if (!ceilings[i].cut)
                         continue;
@@ -262,39 +266,38 @@ static void test_ceilings_cut_each_list(void **state)
         }
 }
 
-static void test_a_network_that_a_ceiling_cut_away_is_not_needed(void **state)
+static void test_a_box_whose_network_a_ceiling_removed_reaches_nothing(void **state)
 {
         (void)state;
-        WORLD w = under("{allow_local_ports: [5432], publish: [3000], allowed_domains: ['a.org:8443'], "
-                        "proxy_variables: true}",
-                        "network: {allow_local_ports: [], publish: [], allowed_domains: [a.org], "
-                        "proxy_variables: false}");
-        assert_int_equal(number(&w, PLAN_ALLOW_NETWORK), 0);
-        assert_int_equal(number(&w, PLAN_NAMESPACES) & SPACE_NET, 0);
+        WORLD w = compile_under("{allow_local_ports: [5432], publish: [3000], allowed_domains: ['a.org:8443'], "
+                                "proxy_variables: true}",
+                                "network: {allow_local_ports: [], publish: [], allowed_domains: [a.org], "
+                                "proxy_variables: false}");
+        assert_false(plan_reaches_out(w.plan));
         assert_int_equal(number(&w, PLAN_PROXY_VARIABLES), 0);
         assert_int_equal(w.plan->cut_count, 4);
-        /* Two directions of one port contradict each other only while both are there. */
-        WORLD one = under("{allow_local_ports: [3000], publish: [3000]}", "network: {publish: []}");
+        /* The two directions of a port conflict only if both are left. */
+        WORLD one = compile_under("{allow_local_ports: [3000], publish: [3000]}", "network: {publish: []}");
         assert_true(ports_have(&one.plan->local_ports, 3000) && one.plan->published.count == 0);
-        WORLD more = under("{proxy_variables: false}", "network: {proxy_variables: true}");
+        WORLD more = compile_under("{proxy_variables: false}", "network: {proxy_variables: true}");
         assert_int_equal(number(&more, PLAN_PROXY_VARIABLES), 0);
-        /* A mistake in a ceiling is found whether the policy has sockets or not. */
-        WORLD wrong = world_new();
-        world_ceiling(&wrong, "network: {unix_sockets: ['{nothing}/x']}");
-        assert_false(world_compile(&wrong));
-        assert_said(&wrong, "not known");
+        /* An error in a ceiling is reported even if the policy has no sockets. */
+        WORLD invalid = world_new();
+        world_ceiling(&invalid, "network: {unix_sockets: ['{nothing}/x']}");
+        assert_false(world_compile(&invalid));
+        assert_world_message(&invalid, "not known");
 }
 
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_hosts_have_ports),
-                cmocka_unit_test(test_a_host_may_be_private_and_must_be_allowed_too),
-                cmocka_unit_test(test_ports_and_sockets_add_up),
-                cmocka_unit_test(test_ports_and_sockets_that_cannot_be),
-                cmocka_unit_test(test_how_many_ports_and_sockets_there_may_be),
+                cmocka_unit_test(test_hosts_are_allowed_on_their_ports),
+                cmocka_unit_test(test_a_private_host_must_also_be_allowed),
+                cmocka_unit_test(test_ports_and_sockets_of_all_files_are_combined),
+                cmocka_unit_test(test_invalid_ports_and_sockets_are_refused),
+                cmocka_unit_test(test_the_number_of_ports_and_sockets_is_limited),
                 cmocka_unit_test(test_ceilings_cut_each_list),
-                cmocka_unit_test(test_a_network_that_a_ceiling_cut_away_is_not_needed),
+                cmocka_unit_test(test_a_box_whose_network_a_ceiling_removed_reaches_nothing),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

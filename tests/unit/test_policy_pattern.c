@@ -1,12 +1,12 @@
 /*
- * Paths and patterns as text. Matching is compared with a slow matcher that follows the documentation word by word, and
- * everything that pattern_check() accepts is matched against everything, because that is what a hostile policy does.
+ * Paths and patterns as text. Matching is compared with a slow matcher, written from the documentation. Random patterns
+ * that pattern_check() accepts are normalised and matched, as a hostile policy would do.
  */
 #include "test_policy_fixture.h"
 
 #include <time.h>
 
-static void test_a_path_has_one_spelling(void **state)
+static void test_paths_are_normalised(void **state)
 {
         (void)state;
         static const struct {
@@ -43,20 +43,20 @@ static void test_a_path_has_one_spelling(void **state)
         }
 }
 
-static void test_more_names_than_the_cap_are_refused(void **state)
+static void test_the_number_of_names_in_a_path_is_limited(void **state)
 {
         (void)state;
         CLEANUP_ARENA struct arena *a = arena_new(1 << 20);
-        char path[2 * (CAP_COMPONENTS + 1) + 1];
+        char path[2 * (PATH_COMPONENTS_MAX + 1) + 1];
         for (size_t i = 0; i < sizeof path - 1; i++)
                 path[i] = i % 2 ? 'a' : '/';
         path[sizeof path - 1] = '\0';
         assert_null(pattern_normalise(a, path));
-        path[2 * CAP_COMPONENTS] = '\0';
+        path[2 * PATH_COMPONENTS_MAX] = '\0';
         assert_non_null(pattern_normalise(a, path));
 }
 
-static void test_which_texts_are_patterns(void **state)
+static void test_patterns_are_distinguished_from_literal_paths(void **state)
 {
         (void)state;
         static const char *const globs[] = { "*", "a?", "[a]", "/a/**/b", "\\\\*", "a\\*b*" };
@@ -67,7 +67,7 @@ static void test_which_texts_are_patterns(void **state)
                 assert_false(pattern_is_glob(plain[i]));
 }
 
-static void test_ill_formed_patterns_are_named(void **state)
+static void test_malformed_patterns_are_refused(void **state)
 {
         (void)state;
         static const char *const good[] = { "/a",   "*",      "/a/**", "**/a",   "/a/**/b",     "**",  "[a]", "[]]",
@@ -83,17 +83,19 @@ static void test_ill_formed_patterns_are_named(void **state)
                         fail_msg("'%s' was accepted", bad[i]);
 }
 
-/* A deny rule that can never match looks like protection and is none. */
-static void test_classes_that_can_never_match_are_refused(void **state)
+/* A deny rule that can never match looks like protection, but protects nothing. */
+static void test_classes_that_can_never_match_are_not_accepted(void **state)
 {
         (void)state;
-        static const char *const idle[] = { "/a/[z-a]", "/a/[[:alpha:]]", "/a/[é]" };
-        for (size_t i = 0; i < ARRAY_SIZE(idle); i++)
-                if (!pattern_check(idle[i]) && !pattern_match(idle[i], "/a/é") && !pattern_match(idle[i], "/a/m"))
-                        fail_msg("'%s' is accepted and matches nothing", idle[i]);
+        static const struct {
+                const char *pattern, *meant; /* what somebody who writes it wants it to match */
+        } rows[] = { { "/a/[z-a]", "/a/m" }, { "/a/[[:alpha:]]", "/a/m" }, { "/a/[é]", "/a/é" } };
+        for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+                if (!pattern_check(rows[i].pattern) && !pattern_match(rows[i].pattern, rows[i].meant))
+                        fail_msg("'%s' is accepted and does not match %s", rows[i].pattern, rows[i].meant);
 }
 
-static void test_escaping_there_and_back(void **state)
+static void test_unescaping_reverses_escaping(void **state)
 {
         (void)state;
         static const char *const paths[] = { "/", "/a*b", "/a?[x]", "/a\\b", "/\\*", "/é*", "/a b/{c}~" };
@@ -170,7 +172,7 @@ static const struct match_row match_rows[] = {
         { "/?", "/\xff", true },
 };
 
-static void test_matching(void **state)
+static void test_patterns_match_paths(void **state)
 {
         (void)state;
         for (size_t i = 0; i < ARRAY_SIZE(match_rows); i++) {
@@ -180,7 +182,7 @@ static void test_matching(void **state)
         }
 }
 
-static void test_the_deeper_the_match_the_narrower_the_rule(void **state)
+static void test_the_depth_of_a_match_is_the_number_of_matched_names(void **state)
 {
         (void)state;
         static const struct {
@@ -212,7 +214,7 @@ static void test_the_deeper_the_match_the_narrower_the_rule(void **state)
                 if (depth != rows[i].depth)
                         fail_msg("%s in %s: %d, not %d", rows[i].pattern, rows[i].path, depth, rows[i].depth);
         }
-        assert_int_equal(pattern_depth("/a*", false, "/ab"), -1); /* literal */
+        assert_int_equal(pattern_depth("/a*", false, "/ab"), -1); /* not a glob */
         assert_true(path_is_beneath("/a/b", "/"));
         assert_true(path_is_beneath("/a", "/a"));
         assert_false(path_is_beneath("/ab", "/a"));
@@ -220,27 +222,28 @@ static void test_the_deeper_the_match_the_narrower_the_rule(void **state)
         assert_false(path_is_beneath("/a", "/a/b"));
 }
 
-/* The documentation as a program: slow, recursive, obvious. Names hold the letters a, b, ., *, ? and [ab] or [!a]. */
-static bool slow_name(const char *p, const char *p_end, const char *s, const char *s_end)
+/* A slow, simple matcher for names with the characters a, b, ., *, ? and the classes [ab] and [!a]. */
+static bool slow_match_name(const char *p, const char *p_end, const char *s, const char *s_end)
 {
         if (p == p_end)
                 return s == s_end;
         if (*p == '*')
-                return slow_name(p + 1, p_end, s, s_end) || (s < s_end && slow_name(p, p_end, s + 1, s_end));
+                return slow_match_name(p + 1, p_end, s, s_end) ||
+                       (s < s_end && slow_match_name(p, p_end, s + 1, s_end));
         if (s == s_end)
                 return false;
         if (*p == '?')
-                return slow_name(p + 1, p_end, s + 1, s_end);
+                return slow_match_name(p + 1, p_end, s + 1, s_end);
         if (*p == '[') {
                 bool negated = p[1] == '!';
                 const char *close = memchr(p, ']', (size_t)(p_end - p));
                 bool in = memchr(p + 1, *s, (size_t)(close - p - 1)) != NULL;
-                return in != negated && slow_name(close + 1, p_end, s + 1, s_end);
+                return in != negated && slow_match_name(close + 1, p_end, s + 1, s_end);
         }
-        return *p == *s && slow_name(p + 1, p_end, s + 1, s_end);
+        return *p == *s && slow_match_name(p + 1, p_end, s + 1, s_end);
 }
 
-static const char *after_name(const char *p)
+static const char *skip_name(const char *p)
 {
         return p + 1 + strcspn(p + 1, "/");
 }
@@ -249,17 +252,17 @@ static bool slow_match(const char *p, const char *s)
 {
         if (!*p)
                 return !*s;
-        const char *rest = after_name(p);
+        const char *rest = skip_name(p);
         if (rest - p == 3 && strncmp(p, "/**", 3) == 0)
-                return slow_match(rest, s) || (*s && slow_match(p, after_name(s)));
-        return *s && slow_name(p + 1, rest, s + 1, after_name(s)) && slow_match(rest, after_name(s));
+                return slow_match(rest, s) || (*s && slow_match(p, skip_name(s)));
+        return *s && slow_match_name(p + 1, rest, s + 1, skip_name(s)) && slow_match(rest, skip_name(s));
 }
 
 static void add_random_name(struct text *t, unsigned long long *seed, const char *const *pieces, size_t count)
 {
         text_add(t, "/");
-        for (size_t i = 1 + dice(seed, 4); i > 0; i--)
-                text_add(t, pieces[dice(seed, count)]);
+        for (size_t i = 1 + random_below(seed, 4); i > 0; i--)
+                text_add(t, pieces[random_below(seed, count)]);
 }
 
 static void test_matching_agrees_with_the_documentation(void **state)
@@ -271,26 +274,26 @@ static void test_matching_agrees_with_the_documentation(void **state)
         size_t matched = 0, tried = 0;
         for (size_t i = 0; i < 60000; i++) {
                 CLEANUP_TEXT struct text pattern = { 0 }, path = { 0 };
-                for (size_t n = 1 + dice(&seed, 4); n > 0; n--)
-                        if (dice(&seed, 4) == 0)
+                for (size_t n = 1 + random_below(&seed, 4); n > 0; n--)
+                        if (random_below(&seed, 4) == 0)
                                 text_add(&pattern, "/**");
                         else
                                 add_random_name(&pattern, &seed, pattern_pieces, ARRAY_SIZE(pattern_pieces));
-                for (size_t n = 1 + dice(&seed, 5); n > 0; n--)
+                for (size_t n = 1 + random_below(&seed, 5); n > 0; n--)
                         add_random_name(&path, &seed, path_pieces, ARRAY_SIZE(path_pieces));
                 if (pattern_check(pattern.data))
-                        continue; /* two stars side by side in a name */
+                        continue; /* a name with two adjacent stars */
                 bool expected = slow_match(pattern.data, path.data);
                 tried++;
                 matched += expected;
                 if (pattern_match(pattern.data, path.data) != expected)
                         fail_msg("%s and %s: %d expected", pattern.data, path.data, expected);
         }
-        assert_true(tried > 20000 && matched > 1000); /* the dice are not all alike */
+        assert_true(tried > 20000 && matched > 1000); /* enough cases of both kinds */
 }
 
-/* Whatever a policy can say, once it was accepted, must be safe to match: well-formed to the end, and no crash. */
-static void test_what_was_accepted_stays_well_formed_once_normalised(void **state)
+/* Every accepted pattern must still be valid when it is normalised, and must not crash the matcher. */
+static void test_an_accepted_pattern_is_still_valid_when_normalised(void **state)
 {
         (void)state;
         static const char alphabet[] = "//..[[]]\\\\!-*?ab";
@@ -298,42 +301,42 @@ static void test_what_was_accepted_stays_well_formed_once_normalised(void **stat
         CLEANUP_ARENA struct arena *a = arena_new(64 << 20);
         for (size_t i = 0; i < 300000; i++) {
                 char text[20] = "/";
-                size_t length = 1 + dice(&seed, sizeof text - 2);
+                size_t length = 1 + random_below(&seed, sizeof text - 2);
                 for (size_t j = 1; j < length; j++)
-                        text[j] = alphabet[dice(&seed, sizeof alphabet - 1)];
+                        text[j] = alphabet[random_below(&seed, sizeof alphabet - 1)];
                 text[length] = '\0';
                 if (pattern_check(text))
                         continue;
                 const char *normal = pattern_normalise(a, text);
                 assert_non_null(normal);
                 if (pattern_check(normal))
-                        fail_msg("%s was accepted and became %s: %s", text, normal, pattern_check(normal));
+                        fail_msg("%s was accepted and is normalised to %s: %s", text, normal, pattern_check(normal));
                 for (size_t j = 0; j < ARRAY_SIZE(match_rows); j++)
                         (void)pattern_depth(normal, pattern_is_glob(normal), match_rows[j].path);
         }
 }
 
-static void test_stars_do_not_explode(void **state)
+static void test_many_stars_match_in_less_than_two_seconds(void **state)
 {
         (void)state;
-        char pattern[CAP_TEXT + 1], path[CAP_TEXT + 1];
-        for (size_t i = 0; i < CAP_TEXT; i++)
+        char pattern[POLICY_TEXT_MAX + 1], path[POLICY_TEXT_MAX + 1];
+        for (size_t i = 0; i < POLICY_TEXT_MAX; i++)
                 pattern[i] = i % 2 ? '*' : 'a';
         pattern[0] = '/';
-        pattern[CAP_TEXT - 1] = 'b';
-        pattern[CAP_TEXT] = '\0';
-        memset(path, 'a', CAP_TEXT);
+        pattern[POLICY_TEXT_MAX - 1] = 'b';
+        pattern[POLICY_TEXT_MAX] = '\0';
+        memset(path, 'a', POLICY_TEXT_MAX);
         path[0] = '/';
-        path[CAP_TEXT] = '\0';
+        path[POLICY_TEXT_MAX] = '\0';
         clock_t start = clock();
         assert_false(pattern_match(pattern, path));
-        for (size_t i = 0; i + 4 <= CAP_TEXT; i += 4)
+        for (size_t i = 0; i + 4 <= POLICY_TEXT_MAX; i += 4)
                 memcpy(pattern + i,
                        i % 8 ? "/a*"
                                "b"
                              : "/**/",
                        4);
-        for (size_t i = 0; i + 2 <= CAP_TEXT; i += 2)
+        for (size_t i = 0; i + 2 <= POLICY_TEXT_MAX; i += 2)
                 memcpy(path + i, "/a", 2);
         (void)pattern_depth(pattern, true, path);
         assert_true((double)(clock() - start) / CLOCKS_PER_SEC < 2.0);
@@ -342,17 +345,17 @@ static void test_stars_do_not_explode(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_a_path_has_one_spelling),
-                cmocka_unit_test(test_more_names_than_the_cap_are_refused),
-                cmocka_unit_test(test_which_texts_are_patterns),
-                cmocka_unit_test(test_ill_formed_patterns_are_named),
-                cmocka_unit_test(test_classes_that_can_never_match_are_refused),
-                cmocka_unit_test(test_escaping_there_and_back),
-                cmocka_unit_test(test_matching),
-                cmocka_unit_test(test_the_deeper_the_match_the_narrower_the_rule),
+                cmocka_unit_test(test_paths_are_normalised),
+                cmocka_unit_test(test_the_number_of_names_in_a_path_is_limited),
+                cmocka_unit_test(test_patterns_are_distinguished_from_literal_paths),
+                cmocka_unit_test(test_malformed_patterns_are_refused),
+                cmocka_unit_test(test_classes_that_can_never_match_are_not_accepted),
+                cmocka_unit_test(test_unescaping_reverses_escaping),
+                cmocka_unit_test(test_patterns_match_paths),
+                cmocka_unit_test(test_the_depth_of_a_match_is_the_number_of_matched_names),
                 cmocka_unit_test(test_matching_agrees_with_the_documentation),
-                cmocka_unit_test(test_what_was_accepted_stays_well_formed_once_normalised),
-                cmocka_unit_test(test_stars_do_not_explode),
+                cmocka_unit_test(test_an_accepted_pattern_is_still_valid_when_normalised),
+                cmocka_unit_test(test_many_stars_match_in_less_than_two_seconds),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /*
- * A plan as JSON is what one program hands to another. Reading it gives the same plan, and refuses whatever writing
- * would not have written: a rule that is lost or changed on the way is a hole in the wall.
+ * Plans as JSON, which one program passes to another. Parsing gives the same plan, and refuses everything that is never
+ * written: a rule that is lost or changed on the way would not be enforced.
  */
 #include "test_policy_fixture.h"
 
@@ -9,21 +9,18 @@ static const char *const policies[] = {
         "{mode: auto, best_effort: true, filesystem: {read: broad, deny_read: ['/srv/**/x?', -ssh], protect: ['é']}}",
         "security: {sandbox: {level: off}}",
         "security: {sandbox: {level: maximum, workspace_snapshot: true, audit: true, resources: {memory: 1.5GiB, cpu: "
-        "0.5}, "
-        "allow_paths: ['~/a:rw', '/with space', '/q\\*']}}",
+        "0.5}, allow_paths: ['~/a:rw', '/with space', '/q\\*']}}",
         "{network: {allowed_domains: [+dev-network, '*.a.org:8443', bücher.example], denied_domains: [b.org]}, "
         "runtime: {timeout: 1h, env: [A, 'B=\"\\u0001é\"']}}",
         "network: {allowed_domains: ['*.a.org', h.org], allow_private: ['*.a.org:8443', a.a.org, h.org], "
         "allow_local_ports: [5432, 65535], publish: [3000], proxy_variables: true, "
         "unix_sockets: [~/agent, '/with space', '/q\\*']}",
         "tools: {modules: {shell: , mcp: {config: {servers: {\"s: '1'\": {command: [a, b c], args: [''], env: {K: v}, "
-        "sandbox: "
-        "{permissions: ['process.*', 'fs.*', 'net.*'], paths: {read: [/r], write: [/w]}, allowed_hosts: [h.org]}}, t: "
-        "{transport: "
-        "http, url: 'https://u', sandbox: {permissions: [net.http]}}}}}}}",
+        "sandbox: {permissions: ['process.*', 'fs.*', 'net.*'], paths: {read: [/r], write: [/w]}, allowed_hosts: "
+        "[h.org]}}, t: {transport: http, url: 'https://u', sandbox: {permissions: [net.http]}}}}}}}",
 };
 
-static json_t *read_back(const json_t *json)
+static json_t *parse_and_write(const json_t *json)
 {
         CLEANUP_PLAN struct plan *plan = NULL;
         struct error e = { 0 };
@@ -36,37 +33,36 @@ static json_t *read_back(const json_t *json)
         return plan_to_json(plan);
 }
 
-static void test_a_plan_reads_back_as_the_same_plan(void **state)
+static void test_a_plan_is_parsed_as_the_same_plan(void **state)
 {
         (void)state;
         for (size_t i = 0; i < ARRAY_SIZE(policies); i++)
-                for (size_t with = 0; with < 2; with++) {
+                for (size_t with_ceiling = 0; with_ceiling < 2; with_ceiling++) {
                         WORLD w = world_new();
                         world_read(&w, policies[i]);
-                        if (with)
+                        if (with_ceiling)
                                 world_ceiling(&w,
                                               "{security: {sandbox: {level: strict, allow_paths: [/r], resources: "
-                                              "{processes: 5}}}, "
-                                              "network: {allowed_domains: [h.org], allow_private: ['*.a.org'], "
-                                              "allow_local_ports: [5432], unix_sockets: ['/with space']}, "
-                                              "filesystem: {deny_read: [/x]}}");
+                                              "{processes: 5}}}, network: {allowed_domains: [h.org], allow_private: "
+                                              "['*.a.org'], allow_local_ports: [5432], unix_sockets: ['/with "
+                                              "space']}, filesystem: {deny_read: [/x]}}");
                         if (!world_compile(&w))
-                                fail_msg("%s", w.said.data);
+                                fail_msg("%s", w.printed.data);
                         CLEANUP_FREE char *text = plan_text(w.plan);
                         CLEANUP_JSON json_t *json = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
                         assert_non_null(json);
-                        CLEANUP_PLAN struct plan *again = NULL;
+                        CLEANUP_PLAN struct plan *reparsed = NULL;
                         struct error e = { 0 };
-                        if (plan_from_json(json, &again, &e))
+                        if (plan_from_json(json, &reparsed, &e))
                                 fail_msg("%s: %s", policies[i], e.text);
-                        CLEANUP_FREE char *second = plan_text(again);
+                        CLEANUP_FREE char *second = plan_text(reparsed);
                         assert_string_equal(text, second);
-                        assert_int_equal(w.plan->cut_count, again->cut_count);
-                        assert_int_equal(w.plan->rules.count, again->rules.count);
+                        assert_int_equal(w.plan->cut_count, reparsed->cut_count);
+                        assert_int_equal(w.plan->rules.count, reparsed->rules.count);
                 }
 }
 
-/* Follows "rules.0.path"; the last name is given back. */
+/* Follows a path such as "rules.0.path" to the parent; `last` is set to the last name. */
 static json_t *find_parent(json_t *json, const char *path, char last[40])
 {
         for (;;) {
@@ -81,7 +77,7 @@ static json_t *find_parent(json_t *json, const char *path, char last[40])
         }
 }
 
-static void change(json_t *json, const char *path, const char *value)
+static void change_member(json_t *json, const char *path, const char *value)
 {
         char last[40];
         json_t *parent = find_parent(json, path, last);
@@ -96,7 +92,7 @@ static void change(json_t *json, const char *path, const char *value)
 }
 
 static const struct {
-        const char *path, *value; /* NULL: the member is gone */
+        const char *path, *value; /* NULL: the member is removed */
 } hostile[] = {
         { "ringwall_plan", "2" },
         { "ringwall_plan", "\"1\"" },
@@ -181,8 +177,8 @@ static const struct {
         { "local_ports.0.port", "5432.0" },
         { "local_ports.0.port", "53" },
         { "local_ports.0.port", "3128" },
-        { "local_ports.0.port", "11434" }, /* the next one's */
-        { "local_ports.0.port", "3000" },  /* the published one's */
+        { "local_ports.0.port", "11434" }, /* a duplicate */
+        { "local_ports.0.port", "3000" },  /* published as well */
         { "local_ports.0.port", NULL },
         { "local_ports.0.host", "\"x\"" },
         { "local_ports.0.source", NULL },
@@ -238,95 +234,93 @@ static const struct {
         { "workspace_access.value", "null" },
 };
 
-static struct world rich_world(void)
+static struct world make_rich_world(void)
 {
         struct world w = world_new();
-        world_read(&w,
-                   "{network: {allowed_domains: [a.org, '*.b.org'], allow_private: [a.org], allow_local_ports: [5432, "
-                   "11434], publish: [3000], unix_sockets: [/run/x]}, tools: {modules: {mcp: {config: {servers: {s: "
-                   "{command: x, "
-                   "env: {K: v}, sandbox: {permissions: [process.exec]}}}}}}}, filesystem: {deny_read: ['/srv/*']}, gate: {secrets: {a: b}}}");
+        world_read(&w, "{network: {allowed_domains: [a.org, '*.b.org'], allow_private: [a.org], allow_local_ports: "
+                       "[5432, 11434], publish: [3000], unix_sockets: [/run/x]}, tools: {modules: {mcp: {config: "
+                       "{servers: {s: {command: x, env: {K: v}, sandbox: {permissions: [process.exec]}}}}}}}, "
+                       "filesystem: {deny_read: ['/srv/*']}, gate: {secrets: {a: b}}}");
         world_ceiling(&w, "security: {sandbox: {pool_size: 1}}");
         assert_true(world_compile(&w));
         return w;
 }
 
-static void test_what_no_compiler_wrote_is_refused(void **state)
+static void test_members_that_are_never_written_are_refused(void **state)
 {
         (void)state;
-        WORLD w = rich_world();
+        WORLD w = make_rich_world();
         size_t accepted = 0;
         for (size_t i = 0; i < ARRAY_SIZE(hostile); i++) {
                 CLEANUP_JSON json_t *json = plan_to_json(w.plan);
-                change(json, hostile[i].path, hostile[i].value);
-                CLEANUP_JSON json_t *again = read_back(json);
-                if (again) {
+                change_member(json, hostile[i].path, hostile[i].value);
+                CLEANUP_JSON json_t *reparsed = parse_and_write(json);
+                if (reparsed) {
                         print_error("accepted: %s = %s\n", hostile[i].path,
-                                    hostile[i].value ? hostile[i].value : "(gone)");
+                                    hostile[i].value ? hostile[i].value : "(removed)");
                         accepted++;
                 }
         }
         assert_int_equal(accepted, 0);
 }
 
-/* The bounds of the compiler are those of the reader. */
+/* The parser has the same limits as the compiler. */
 static void test_a_list_that_is_too_long_is_refused(void **state)
 {
         (void)state;
         static const struct {
-                const char *name, *before, *behind;
-                size_t most;
+                const char *name, *before, *after;
+                size_t maximum;
         } rows[] = {
-                { "local_ports", "{\"port\": ", "", CAP_PORTS },
-                { "published", "{\"port\": ", "", CAP_PORTS },
-                { "unix_sockets", "{\"path\": \"/run/", "\"", CAP_SOCKETS },
+                { "local_ports", "{\"port\": ", "", POLICY_PORTS_MAX },
+                { "published", "{\"port\": ", "", POLICY_PORTS_MAX },
+                { "unix_sockets", "{\"path\": \"/run/", "\"", POLICY_SOCKETS_MAX },
         };
-        WORLD w = rich_world();
+        WORLD w = make_rich_world();
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-                for (size_t over = 0; over < 2; over++) {
+                for (size_t excess = 0; excess < 2; excess++) {
                         CLEANUP_TEXT struct text list = { 0 };
-                        for (size_t n = 0; n < rows[i].most + over; n++)
+                        for (size_t n = 0; n < rows[i].maximum + excess; n++)
                                 text_format(&list, "%s%s%zu%s, \"source\": \"x\"}", n ? ", " : "[", rows[i].before,
-                                            20000 + n, rows[i].behind);
+                                            20000 + n, rows[i].after);
                         text_add(&list, "]");
                         CLEANUP_JSON json_t *json = plan_to_json(w.plan);
-                        change(json, rows[i].name, list.data);
-                        CLEANUP_JSON json_t *again = read_back(json);
-                        if (!again != (over == 1))
-                                fail_msg("%zu of %s: %s", rows[i].most + over, rows[i].name,
-                                         again ? "taken" : "refused");
+                        change_member(json, rows[i].name, list.data);
+                        CLEANUP_JSON json_t *reparsed = parse_and_write(json);
+                        if (!reparsed != (excess == 1))
+                                fail_msg("%zu of %s: %s", rows[i].maximum + excess, rows[i].name,
+                                         reparsed ? "accepted" : "refused");
                 }
 }
 
-static void test_things_that_are_no_object_are_refused(void **state)
+static void test_values_that_are_not_plans_are_refused(void **state)
 {
         (void)state;
         static const char *const texts[] = { "[]", "{}", "null", "1", "\"x\"", "true", "{\"ringwall_plan\": 1}" };
-        assert_null(read_back(NULL));
+        assert_null(parse_and_write(NULL));
         for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
                 CLEANUP_JSON json_t *json = json_loads(texts[i], JSON_DECODE_ANY, NULL);
-                assert_null(read_back(json));
+                assert_null(parse_and_write(json));
         }
 }
 
-static void test_every_member_is_needed(void **state)
+static void test_every_member_is_required(void **state)
 {
         (void)state;
-        WORLD w = rich_world();
-        CLEANUP_JSON json_t *whole = plan_to_json(w.plan);
+        WORLD w = make_rich_world();
+        CLEANUP_JSON json_t *complete = plan_to_json(w.plan);
         const char *key = NULL;
         json_t *value = NULL;
-        json_object_foreach(whole, key, value)
-        {
-                CLEANUP_JSON json_t *less = json_copy(whole);
-                json_object_del(less, key);
-                if (read_back(less))
+        json_object_foreach(complete, key, value) {
+                CLEANUP_JSON json_t *incomplete = json_copy(complete);
+                json_object_del(incomplete, key);
+                if (parse_and_write(incomplete))
                         fail_msg("a plan without %s was accepted", key);
         }
 }
 
-/* A random value at a random place: refused, or read as exactly what it says. */
-static void spoil(json_t *json, unsigned long long *seed)
+/* Replaces a random value by another. The result must be refused, or parsed as it is. */
+static void replace_random_value(json_t *json, unsigned long long *seed)
 {
         static const char *const values[] = {
                 "null",      "true",      "0",           "-1",         "1e9",   "\"\"",     "\"/\"",
@@ -337,17 +331,17 @@ static void spoil(json_t *json, unsigned long long *seed)
                 size_t size = json_is_array(json) ? json_array_size(json) : json_object_size(json);
                 if (size == 0)
                         return;
-                size_t at = dice(seed, size);
+                size_t at = random_below(seed, size);
                 void *iter = json_is_object(json) ? json_object_iter(json) : NULL;
                 for (size_t i = 0; iter && i < at; i++)
                         iter = json_object_iter_next(json, iter);
                 json_t *child = iter ? json_object_iter_value(iter) : json_array_get(json, at);
-                bool deeper = (json_is_array(child) || json_is_object(child)) && dice(seed, 8);
+                bool deeper = (json_is_array(child) || json_is_object(child)) && random_below(seed, 8);
                 if (deeper) {
                         json = child;
                         continue;
                 }
-                json_t *new = json_loads(values[dice(seed, ARRAY_SIZE(values))], JSON_DECODE_ANY, NULL);
+                json_t *new = json_loads(values[random_below(seed, ARRAY_SIZE(values))], JSON_DECODE_ANY, NULL);
                 if (iter)
                         json_object_iter_set_new(json, iter, new);
                 else
@@ -356,21 +350,21 @@ static void spoil(json_t *json, unsigned long long *seed)
         }
 }
 
-static void test_a_spoilt_plan_is_refused_or_means_what_it_says(void **state)
+static void test_a_corrupted_plan_is_refused_or_parsed_as_it_is(void **state)
 {
         (void)state;
-        WORLD w = rich_world();
+        WORLD w = make_rich_world();
         unsigned long long seed = 4711;
         size_t refused = 0;
-        CLEANUP_JSON json_t *whole = plan_to_json(w.plan);
+        CLEANUP_JSON json_t *complete = plan_to_json(w.plan);
         for (size_t i = 0; i < 4000; i++) {
-                CLEANUP_JSON json_t *json = json_deep_copy(whole);
-                spoil(json, &seed);
-                CLEANUP_JSON json_t *again = read_back(json);
-                refused += !again;
-                if (again && !json_equal(json, again)) {
+                CLEANUP_JSON json_t *json = json_deep_copy(complete);
+                replace_random_value(json, &seed);
+                CLEANUP_JSON json_t *reparsed = parse_and_write(json);
+                refused += !reparsed;
+                if (reparsed && !json_equal(json, reparsed)) {
                         CLEANUP_FREE char *text = json_dumps(json, JSON_INDENT(1));
-                        fail_msg("read as something else: %.3000s", text);
+                        fail_msg("parsed as something else: %.3000s", text);
                 }
         }
         assert_true(refused > 2000);
@@ -379,12 +373,12 @@ static void test_a_spoilt_plan_is_refused_or_means_what_it_says(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_a_plan_reads_back_as_the_same_plan),
-                cmocka_unit_test(test_what_no_compiler_wrote_is_refused),
+                cmocka_unit_test(test_a_plan_is_parsed_as_the_same_plan),
+                cmocka_unit_test(test_members_that_are_never_written_are_refused),
                 cmocka_unit_test(test_a_list_that_is_too_long_is_refused),
-                cmocka_unit_test(test_things_that_are_no_object_are_refused),
-                cmocka_unit_test(test_every_member_is_needed),
-                cmocka_unit_test(test_a_spoilt_plan_is_refused_or_means_what_it_says),
+                cmocka_unit_test(test_values_that_are_not_plans_are_refused),
+                cmocka_unit_test(test_every_member_is_required),
+                cmocka_unit_test(test_a_corrupted_plan_is_refused_or_parsed_as_it_is),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

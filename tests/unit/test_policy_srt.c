@@ -1,12 +1,12 @@
-/* srt's settings: each key either means what it means there, or is refused by name. Nothing is dropped in silence. */
+/* srt's settings: each key has the same effect as in srt, or is refused. No key is ignored silently. */
 #include "test_policy_fixture.h"
 
-static struct world srt(const char *json)
+static struct world compile_srt(const char *json)
 {
         struct world w = world_new();
         world_read_srt(&w, json);
         if (!world_compile(&w))
-                fail_msg("refused: %s\n%s", json, w.said.data);
+                fail_msg("refused: %s\n%s", json, w.printed.data);
         return w;
 }
 
@@ -15,8 +15,8 @@ static void assert_srt_refused(const char *json, const char *text)
         WORLD w = world_new();
         world_read_srt(&w, json);
         if (world_compile(&w))
-                fail_msg("accepted, '%s' was expected: %s", text, json);
-        assert_said(&w, text);
+                fail_msg("accepted, but the error '%s' was expected: %s", text, json);
+        assert_world_message(&w, text);
 }
 
 static const char example[] = "{\n"
@@ -32,10 +32,10 @@ static const char example[] = "{\n"
                               "  }\n"
                               "}\n";
 
-static void test_settings_mean_what_they_mean_in_srt(void **state)
+static void test_settings_have_the_same_effect_as_in_srt(void **state)
 {
         (void)state;
-        WORLD w = srt(example);
+        WORLD w = compile_srt(example);
         static const struct {
                 const char *path;
                 bool read, write;
@@ -56,11 +56,13 @@ static void test_settings_mean_what_they_mean_in_srt(void **state)
                 { WORK "/.mcp.json", true, false },
         };
         for (size_t i = 0; i < ARRAY_SIZE(files); i++)
-                if (reads(&w, files[i].path) != files[i].read || writes(&w, files[i].path) != files[i].write)
-                        fail_msg("%s: read %d, write %d", files[i].path, reads(&w, files[i].path),
-                                 writes(&w, files[i].path));
-        assert_true(reaches(&w, "github.com") && reaches(&w, "api.github.com"));
-        assert_false(reaches(&w, "gist.github.com") || reaches(&w, "example.com") || reaches(&w, "api.example.com"));
+                if (allows_read(&w, files[i].path) != files[i].read ||
+                    allows_write(&w, files[i].path) != files[i].write)
+                        fail_msg("%s: read %d, write %d", files[i].path, allows_read(&w, files[i].path),
+                                 allows_write(&w, files[i].path));
+        assert_true(allows_host(&w, "github.com") && allows_host(&w, "api.github.com"));
+        assert_false(allows_host(&w, "gist.github.com") || allows_host(&w, "example.com") ||
+                     allows_host(&w, "api.example.com"));
         assert_true(hosts_decide(&w.plan->hosts, "api.example.com", 8443, NULL));
         const struct rule *by = NULL;
         (void)rules_decide(&w.plan->rules, "/data/keep", true, &by);
@@ -68,20 +70,20 @@ static void test_settings_mean_what_they_mean_in_srt(void **state)
         assert_int_equal(by->from.line, 10);
 }
 
-static void test_nothing_is_writable_and_no_host_in_reach_until_named(void **state)
+static void test_nothing_is_writable_and_no_host_allowed_unless_listed(void **state)
 {
         (void)state;
-        WORLD w = srt("{\"filesystem\": {\"denyRead\": [], \"allowWrite\": [], \"denyWrite\": []}, "
-                      "\"network\": {\"allowedDomains\": [], \"deniedDomains\": []}}");
-        assert_true(reads(&w, WORK "/x"));
-        assert_false(writes(&w, WORK "/x"));
+        WORLD w = compile_srt("{\"filesystem\": {\"denyRead\": [], \"allowWrite\": [], \"denyWrite\": []}, "
+                              "\"network\": {\"allowedDomains\": [], \"deniedDomains\": []}}");
+        assert_true(allows_read(&w, WORK "/x"));
+        assert_false(allows_write(&w, WORK "/x"));
         assert_int_equal(w.plan->hosts.count, 0);
-        assert_int_equal(number(&w, PLAN_ALLOW_NETWORK), 0);
-        WORLD none = srt("{}");
-        assert_false(writes(&none, WORK "/x"));
+        assert_false(plan_reaches_out(w.plan));
+        WORLD none = compile_srt("{}");
+        assert_false(allows_write(&none, WORK "/x"));
 }
 
-static void test_every_refused_key_says_so_and_is_free_when_it_asks_for_nothing(void **state)
+static void test_unsupported_keys_are_refused_unless_they_have_no_effect(void **state)
 {
         (void)state;
         static const struct {
@@ -98,28 +100,28 @@ static void test_every_refused_key_says_so_and_is_free_when_it_asks_for_nothing(
                 { NULL, "ignoreViolations", "{\"*\": [\"/x\"]}" },
                 { NULL, "enableWeakerNestedSandbox", "true" },
         };
-        static const char *const nothing[] = { "null", "false", "[]", "{}" };
+        static const char *const no_effect[] = { "null", "false", "[]", "{}" };
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
                 char json[200], dotted[100];
-                const char *open = rows[i].group ? rows[i].group : "";
-                (void)snprintf(dotted, sizeof dotted, "%s%s%s", open, *open ? "." : "", rows[i].key);
-                for (size_t j = 0; j <= ARRAY_SIZE(nothing); j++) {
-                        const char *value = j < ARRAY_SIZE(nothing) ? nothing[j] : rows[i].value;
-                        if (*open)
-                                (void)snprintf(json, sizeof json, "{\"%s\": {\"%s\": %s}}", open, rows[i].key, value);
+                const char *prefix = rows[i].group ? rows[i].group : "";
+                (void)snprintf(dotted, sizeof dotted, "%s%s%s", prefix, *prefix ? "." : "", rows[i].key);
+                for (size_t j = 0; j <= ARRAY_SIZE(no_effect); j++) {
+                        const char *value = j < ARRAY_SIZE(no_effect) ? no_effect[j] : rows[i].value;
+                        if (*prefix)
+                                (void)snprintf(json, sizeof json, "{\"%s\": {\"%s\": %s}}", prefix, rows[i].key, value);
                         else
                                 (void)snprintf(json, sizeof json, "{\"%s\": %s}", rows[i].key, value);
-                        if (j == ARRAY_SIZE(nothing)) {
+                        if (j == ARRAY_SIZE(no_effect)) {
                                 assert_srt_refused(json, dotted);
                                 continue;
                         }
-                        WORLD w = srt(json);
+                        WORLD w = compile_srt(json);
                         assert_int_equal(w.result, 0);
                 }
         }
 }
 
-static void test_mistakes_are_told_with_place_and_nearest_key(void **state)
+static void test_errors_have_a_position_and_a_hint(void **state)
 {
         (void)state;
         static const struct {
@@ -158,7 +160,7 @@ static void test_mistakes_are_told_with_place_and_nearest_key(void **state)
         }
 }
 
-static void test_several_mistakes_are_told_at_once(void **state)
+static void test_several_errors_are_reported_at_once(void **state)
 {
         (void)state;
         WORLD w = world_new();
@@ -170,53 +172,53 @@ static void test_several_mistakes_are_told_at_once(void **state)
         assert_int_equal(messages_count(w.messages, MESSAGE_ERROR), 5);
 }
 
-/* Signs, suffixes, variables and escapes belong to the native language; in srt's they are letters of a name. */
-static void test_the_native_language_does_not_leak_in(void **state)
+/* Signs and suffixes of native policies are ordinary characters in srt's settings. */
+static void test_native_signs_and_suffixes_have_no_meaning(void **state)
 {
         (void)state;
-        WORLD w = srt("{\"filesystem\": {\"denyRead\": [\"-ssh\", \"+x\"], \"denyWrite\": [\"-a\"], "
-                      "\"allowRead\": [\"/srv:rw\"], \"allowWrite\": [\"-dir\"]}}");
-        assert_false(reads(&w, HOME "/.ssh/id")); /* "-ssh" released nothing */
-        assert_false(reads(&w, WORK "/-ssh"));
-        assert_false(reads(&w, WORK "/+x"));
-        assert_false(writes(&w, "/srv/x"));
-        assert_false(writes(&w, "/srv:rw/x"));
-        assert_true(reads(&w, "/srv:rw/x"));
-        assert_true(writes(&w, WORK "/-dir/x"));
+        WORLD w = compile_srt("{\"filesystem\": {\"denyRead\": [\"-ssh\", \"+x\"], \"denyWrite\": [\"-a\"], "
+                              "\"allowRead\": [\"/srv:rw\"], \"allowWrite\": [\"-dir\"]}}");
+        assert_false(allows_read(&w, HOME "/.ssh/id")); /* "-ssh" does not release it */
+        assert_false(allows_read(&w, WORK "/-ssh"));
+        assert_false(allows_read(&w, WORK "/+x"));
+        assert_false(allows_write(&w, "/srv/x"));
+        assert_false(allows_write(&w, "/srv:rw/x"));
+        assert_true(allows_read(&w, "/srv:rw/x"));
+        assert_true(allows_write(&w, WORK "/-dir/x"));
 }
 
-static void test_git_config_can_be_released_and_hooks_cannot(void **state)
+static void test_git_config_can_be_made_writable_but_not_hooks(void **state)
 {
         (void)state;
-        WORLD w = srt("{\"filesystem\": {\"allowWrite\": [\".\"], \"allowGitConfig\": true}}");
-        assert_true(writes(&w, WORK "/.git/config"));
-        assert_false(writes(&w, WORK "/.git/hooks/pre-commit"));
-        WORLD kept = srt("{\"filesystem\": {\"allowWrite\": [\".\"], \"allowGitConfig\": false}}");
-        assert_false(writes(&kept, WORK "/.git/config"));
+        WORLD w = compile_srt("{\"filesystem\": {\"allowWrite\": [\".\"], \"allowGitConfig\": true}}");
+        assert_true(allows_write(&w, WORK "/.git/config"));
+        assert_false(allows_write(&w, WORK "/.git/hooks/pre-commit"));
+        WORLD kept = compile_srt("{\"filesystem\": {\"allowWrite\": [\".\"], \"allowGitConfig\": false}}");
+        assert_false(allows_write(&kept, WORK "/.git/config"));
 }
 
-static void test_binding_ports_opens_no_host(void **state)
+static void test_local_binding_allows_no_host(void **state)
 {
         (void)state;
-        WORLD w = srt("{\"network\": {\"allowLocalBinding\": true, \"allowedDomains\": []}}");
+        WORLD w = compile_srt("{\"network\": {\"allowLocalBinding\": true, \"allowedDomains\": []}}");
         assert_int_equal(number(&w, PLAN_ALLOW_NETWORK), 1);
         assert_int_equal(w.plan->hosts.count, 0);
 }
 
-static void test_unix_sockets_are_named_by_path(void **state)
+static void test_unix_sockets_are_listed_by_path(void **state)
 {
         (void)state;
-        WORLD w = srt("{\"network\": {\"allowUnixSockets\": [\"~/agent.sock\", \"/run/x\", \"./s\", \"-t\"]}}");
+        WORLD w = compile_srt("{\"network\": {\"allowUnixSockets\": [\"~/agent.sock\", \"/run/x\", \"./s\", \"-t\"]}}");
         static const char *const paths[] = { HOME "/agent.sock", "/run/x", WORK "/s", WORK "/-t" };
         assert_int_equal(w.plan->unix_socket_count, ARRAY_SIZE(paths));
         for (size_t i = 0; i < ARRAY_SIZE(paths); i++)
                 assert_string_equal(w.plan->unix_sockets[i].path, paths[i]);
-        assert_int_equal(number(&w, PLAN_ALLOW_NETWORK), 0);
-        WORLD none = srt("{\"network\": {\"allowUnixSockets\": []}}");
+        assert_false(plan_reaches_out(w.plan));
+        WORLD none = compile_srt("{\"network\": {\"allowUnixSockets\": []}}");
         assert_int_equal(none.plan->unix_socket_count, 0);
 }
 
-static void test_settings_join_a_policy_of_the_other_kind(void **state)
+static void test_srt_settings_can_be_combined_with_a_native_policy(void **state)
 {
         (void)state;
         WORLD w = world_new();
@@ -224,48 +226,48 @@ static void test_settings_join_a_policy_of_the_other_kind(void **state)
         world_read_srt(&w, "{\"filesystem\": {\"allowWrite\": [\".\"], \"allowGitConfig\": true}, "
                            "\"network\": {\"deniedDomains\": [\"a.org\"]}}");
         if (!world_compile(&w))
-                fail_msg("%s", w.said.data);
-        assert_true(writes(&w, WORK "/.git/hooks/x"));
-        assert_false(reaches(&w, "a.org"));
+                fail_msg("%s", w.printed.data);
+        assert_true(allows_write(&w, WORK "/.git/hooks/x"));
+        assert_false(allows_host(&w, "a.org"));
 }
 
-static void test_which_texts_are_taken_for_srt(void **state)
+static void test_srt_settings_are_recognized(void **state)
 {
         (void)state;
-        static const char *const yes[] = { "{\"network\": {\"allowedDomains\": []}}",
-                                           "{\"filesystem\": {\"denyRead\": []}}", "{\"ignoreViolations\": {}}",
-                                           "{\"mode\": 1, \"filesystem\": {\"allowWrite\": 1}}" };
-        static const char *const no[] = { "",
-                                          "{}",
-                                          "[]",
-                                          "null",
-                                          "x",
-                                          "{\"network\": {}}",
-                                          "{\"network\": []}",
-                                          "{\"mode\": \"auto\"}",
-                                          "{\"network\": {\"allowed_domains\": []}}",
-                                          "network: {allowedDomains: []}",
-                                          "{\"network\": {\"allowedDomains\": []}} x" };
-        for (size_t i = 0; i < ARRAY_SIZE(yes); i++)
-                assert_true(settings_is_srt(yes[i], strlen(yes[i])));
-        for (size_t i = 0; i < ARRAY_SIZE(no); i++)
-                assert_false(settings_is_srt(no[i], strlen(no[i])));
+        static const char *const accepted[] = { "{\"network\": {\"allowedDomains\": []}}",
+                                                "{\"filesystem\": {\"denyRead\": []}}", "{\"ignoreViolations\": {}}",
+                                                "{\"mode\": 1, \"filesystem\": {\"allowWrite\": 1}}" };
+        static const char *const not_srt[] = { "",
+                                               "{}",
+                                               "[]",
+                                               "null",
+                                               "x",
+                                               "{\"network\": {}}",
+                                               "{\"network\": []}",
+                                               "{\"mode\": \"auto\"}",
+                                               "{\"network\": {\"allowed_domains\": []}}",
+                                               "network: {allowedDomains: []}",
+                                               "{\"network\": {\"allowedDomains\": []}} x" };
+        for (size_t i = 0; i < ARRAY_SIZE(accepted); i++)
+                assert_true(settings_is_srt(accepted[i], strlen(accepted[i])));
+        for (size_t i = 0; i < ARRAY_SIZE(not_srt); i++)
+                assert_false(settings_is_srt(not_srt[i], strlen(not_srt[i])));
 }
 
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_settings_mean_what_they_mean_in_srt),
-                cmocka_unit_test(test_nothing_is_writable_and_no_host_in_reach_until_named),
-                cmocka_unit_test(test_every_refused_key_says_so_and_is_free_when_it_asks_for_nothing),
-                cmocka_unit_test(test_mistakes_are_told_with_place_and_nearest_key),
-                cmocka_unit_test(test_several_mistakes_are_told_at_once),
-                cmocka_unit_test(test_the_native_language_does_not_leak_in),
-                cmocka_unit_test(test_git_config_can_be_released_and_hooks_cannot),
-                cmocka_unit_test(test_binding_ports_opens_no_host),
-                cmocka_unit_test(test_unix_sockets_are_named_by_path),
-                cmocka_unit_test(test_settings_join_a_policy_of_the_other_kind),
-                cmocka_unit_test(test_which_texts_are_taken_for_srt),
+                cmocka_unit_test(test_settings_have_the_same_effect_as_in_srt),
+                cmocka_unit_test(test_nothing_is_writable_and_no_host_allowed_unless_listed),
+                cmocka_unit_test(test_unsupported_keys_are_refused_unless_they_have_no_effect),
+                cmocka_unit_test(test_errors_have_a_position_and_a_hint),
+                cmocka_unit_test(test_several_errors_are_reported_at_once),
+                cmocka_unit_test(test_native_signs_and_suffixes_have_no_meaning),
+                cmocka_unit_test(test_git_config_can_be_made_writable_but_not_hooks),
+                cmocka_unit_test(test_local_binding_allows_no_host),
+                cmocka_unit_test(test_unix_sockets_are_listed_by_path),
+                cmocka_unit_test(test_srt_settings_can_be_combined_with_a_native_policy),
+                cmocka_unit_test(test_srt_settings_are_recognized),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

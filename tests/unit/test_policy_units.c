@@ -1,4 +1,4 @@
-/* Quantities: what people write, what they must not write, and that a printed quantity reads back as itself. */
+/* Quantities: which notations are accepted, and that a printed quantity parses to the same number. */
 #include "test_policy_fixture.h"
 
 #include "policy/units.h"
@@ -11,29 +11,29 @@ struct row {
         uint64_t value;
 };
 
-static void accept(parser *parse, const struct row *rows, size_t count)
+static void assert_all_accepted(parser *parse, const struct row *rows, size_t count)
 {
         for (size_t i = 0; i < count; i++) {
                 uint64_t value = 0;
                 if (!parse(rows[i].text, &value) || value != rows[i].value)
-                        fail_msg("'%s' gave %llu, not %llu", rows[i].text, (unsigned long long)value,
+                        fail_msg("'%s' was parsed as %llu, not as %llu", rows[i].text, (unsigned long long)value,
                                  (unsigned long long)rows[i].value);
         }
 }
 
-static void refuse(parser *parse, const char *const *texts)
+static void assert_all_refused(parser *parse, const char *const *texts)
 {
         for (; *texts; texts++) {
                 uint64_t value = 7;
                 if (parse(*texts, &value))
-                        fail_msg("'%s' was taken for %llu", *texts, (unsigned long long)value);
+                        fail_msg("'%s' was accepted as %llu", *texts, (unsigned long long)value);
         }
 }
 
 #define MIB (1024ULL * 1024)
 #define GIB (1024 * MIB)
 
-static void test_sizes_as_people_write_them(void **state)
+static void test_sizes_are_parsed(void **state)
 {
         (void)state;
         static const struct row rows[] = {
@@ -57,10 +57,10 @@ static void test_sizes_as_people_write_them(void **state)
                 { "18446744073709551615", UINT64_MAX },
                 { "16777215TiB", 16777215ULL * 1024 * GIB },
         };
-        accept(units_parse_size, rows, ARRAY_SIZE(rows));
+        assert_all_accepted(units_parse_size, rows, ARRAY_SIZE(rows));
 }
 
-static void test_sizes_that_are_none(void **state)
+static void test_malformed_sizes_are_refused(void **state)
 {
         (void)state;
         static const char *const texts[] = {
@@ -95,10 +95,10 @@ static void test_sizes_that_are_none(void **state)
                 "5\nMB",
                 NULL,
         };
-        refuse(units_parse_size, texts);
+        assert_all_refused(units_parse_size, texts);
 }
 
-static void test_cores_as_people_write_them(void **state)
+static void test_cores_are_parsed_and_malformed_ones_are_refused(void **state)
 {
         (void)state;
         static const struct row rows[] = {
@@ -106,14 +106,14 @@ static void test_cores_as_people_write_them(void **state)
                 { "2cores", 2000 }, { "150%", 1500 }, { "150 %", 1500 },   { "1.5 CPUs", 1500 },
                 { "4 cpu", 4000 },  { "0.0005", 0 },  { "100%", 1000 },
         };
-        accept(units_parse_cpu, rows, ARRAY_SIZE(rows));
+        assert_all_accepted(units_parse_cpu, rows, ARRAY_SIZE(rows));
         static const char *const texts[] = { "",           "two", "-1",  "2 corse", "2 %%",
                                              "150% cores", "1/2", "2MB", "2,5",     "18446744073709551615",
                                              NULL };
-        refuse(units_parse_cpu, texts);
+        assert_all_refused(units_parse_cpu, texts);
 }
 
-static void test_durations_as_people_write_them(void **state)
+static void test_durations_are_parsed_and_malformed_ones_are_refused(void **state)
 {
         (void)state;
         static const struct row rows[] = {
@@ -121,7 +121,7 @@ static void test_durations_as_people_write_them(void **state)
                 { "1d1h1m1s", 90061 }, { "1.5h", 5400 },  { "5 minutes", 300 }, { "2 hours", 7200 }, { "1h30s", 3630 },
                 { "3600", 3600 },      { "10 min", 600 }, { "0", 0 },           { "1H", 3600 },
         };
-        accept(units_parse_duration, rows, ARRAY_SIZE(rows));
+        assert_all_accepted(units_parse_duration, rows, ARRAY_SIZE(rows));
         static const char *const texts[] = {
                 "",
                 "h",
@@ -141,47 +141,47 @@ static void test_durations_as_people_write_them(void **state)
                 "1h18446744073709551615s",
                 NULL,
         };
-        refuse(units_parse_duration, texts);
+        assert_all_refused(units_parse_duration, texts);
 }
 
-static void assert_reads_back(parser *parse, printer *print, uint64_t value)
+static void assert_round_trip(parser *parse, printer *print, uint64_t value)
 {
         CLEANUP_TEXT struct text out = { 0 };
-        uint64_t again = ~value;
+        uint64_t parsed = ~value;
         print(value, &out);
-        if (!parse(out.data, &again) || again != value)
-                fail_msg("%llu was printed as '%s' and read as %llu", (unsigned long long)value, out.data,
-                         (unsigned long long)again);
+        if (!parse(out.data, &parsed) || parsed != value)
+                fail_msg("%llu was printed as '%s' and parsed as %llu", (unsigned long long)value, out.data,
+                         (unsigned long long)parsed);
 }
 
-static void test_what_is_printed_reads_back_as_the_same_number(void **state)
+static void test_a_printed_quantity_parses_to_the_same_number(void **state)
 {
         (void)state;
         static const uint64_t values[] = { 0,     1,         9,    59,   60,          61,         999,     1000,
                                            1001,  1023,      1024, 1500, 3600,        3661,       86399,   86400,
                                            90061, 512000000, MIB,  GIB,  3 * GIB / 2, 1000 * GIB, 31536000 };
         for (size_t i = 0; i < ARRAY_SIZE(values); i++) {
-                assert_reads_back(units_parse_size, units_print_size, values[i]);
-                assert_reads_back(units_parse_cpu, units_print_cpu, values[i]);
-                assert_reads_back(units_parse_duration, units_print_duration, values[i]);
+                assert_round_trip(units_parse_size, units_print_size, values[i]);
+                assert_round_trip(units_parse_cpu, units_print_cpu, values[i]);
+                assert_round_trip(units_parse_duration, units_print_duration, values[i]);
         }
         unsigned long long seed = 1;
         for (size_t i = 0; i < 2000; i++) {
-                uint64_t value = dice_next(&seed) >> (12 + dice(&seed, 50));
-                assert_reads_back(units_parse_size, units_print_size, value);
-                assert_reads_back(units_parse_cpu, units_print_cpu, value);
-                assert_reads_back(units_parse_duration, units_print_duration, value);
+                uint64_t value = random_next(&seed) >> (12 + random_below(&seed, 50));
+                assert_round_trip(units_parse_size, units_print_size, value);
+                assert_round_trip(units_parse_cpu, units_print_cpu, value);
+                assert_round_trip(units_parse_duration, units_print_duration, value);
         }
 }
 
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_sizes_as_people_write_them),
-                cmocka_unit_test(test_sizes_that_are_none),
-                cmocka_unit_test(test_cores_as_people_write_them),
-                cmocka_unit_test(test_durations_as_people_write_them),
-                cmocka_unit_test(test_what_is_printed_reads_back_as_the_same_number),
+                cmocka_unit_test(test_sizes_are_parsed),
+                cmocka_unit_test(test_malformed_sizes_are_refused),
+                cmocka_unit_test(test_cores_are_parsed_and_malformed_ones_are_refused),
+                cmocka_unit_test(test_durations_are_parsed_and_malformed_ones_are_refused),
+                cmocka_unit_test(test_a_printed_quantity_parses_to_the_same_number),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

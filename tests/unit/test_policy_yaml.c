@@ -1,6 +1,6 @@
 /*
- * From text to nodes, and from mistakes to messages. An attacker writes the whole text, so most of this is about text
- * that no person would write.
+ * YAML and JSON to nodes, and the messages for errors. An attacker may control the whole text, so most of these tests
+ * use text that no person would write.
  */
 #include "test_policy_fixture.h"
 
@@ -13,7 +13,7 @@ typedef int parser(struct arena *, const char *, const char *, size_t, struct me
 struct parsed {
         struct arena *arena;
         struct messages *messages;
-        struct text said;
+        struct text printed;
         struct node *root;
         int result;
 };
@@ -22,20 +22,21 @@ static void parsed_done(struct parsed *p)
 {
         arena_free(p->arena);
         messages_free(p->messages);
-        text_done(&p->said);
+        text_done(&p->printed);
 }
 #define PARSED CLEANUP(parsed_done) struct parsed
 
 static struct parsed parse_bytes(parser *parse, const char *text, size_t length)
 {
-        struct parsed p = { .arena = arena_new(CAP_ARENA_BYTES), .messages = messages_new() };
+        struct parsed p = { .arena = arena_new(ARENA_BYTES_MAX), .messages = messages_new() };
         assert_non_null(p.arena);
         assert_non_null(p.messages);
-        assert_int_equal(messages_add_input(p.messages, "f", text, length < CAP_FILE_BYTES ? length : CAP_FILE_BYTES),
+        assert_int_equal(messages_add_input(p.messages, "f", text,
+                                            length < POLICY_FILE_BYTES_MAX ? length : POLICY_FILE_BYTES_MAX),
                          0);
         p.result = parse(p.arena, "f", text, length, p.messages, &p.root);
-        messages_print(p.messages, &p.said, false);
-        text_add(&p.said, "");
+        messages_print(p.messages, &p.printed, false);
+        text_add(&p.printed, "");
         if (p.result == 1)
                 assert_true(messages_count(p.messages, MESSAGE_ERROR) > 0);
         return p;
@@ -53,42 +54,42 @@ static struct parsed parse_json(const char *text)
 
 static void assert_message(const struct parsed *p, const char *text)
 {
-        if (!strstr(p->said.data, text))
-                fail_msg("expected '%s' in:\n%s", text, p->said.data);
+        if (!strstr(p->printed.data, text))
+                fail_msg("expected '%s' in:\n%s", text, p->printed.data);
 }
 
-static void assert_place(const struct node *n, unsigned line, unsigned column)
+static void assert_position(const struct node *n, unsigned line, unsigned column)
 {
         assert_non_null(n);
         assert_int_equal(n->from.line, line);
         assert_int_equal(n->from.column, column);
 }
 
-static void test_every_value_knows_its_place(void **state)
+static void test_every_value_has_its_position(void **state)
 {
         (void)state;
         PARSED y = parse_yaml("a: 1\nb:\n  - x\n  - {c: \"é\", d: z}\n");
         assert_int_equal(y.result, 0);
-        assert_place(node_get(y.root, "a"), 1, 4);
+        assert_position(node_get(y.root, "a"), 1, 4);
         const struct node *b = node_get(y.root, "b");
-        assert_place(b->items[0], 3, 5);
-        assert_place(node_get(b->items[1], "c"), 4, 9);
-        assert_place(node_get(b->items[1], "d"), 4, 17); /* columns count characters, not bytes */
+        assert_position(b->items[0], 3, 5);
+        assert_position(node_get(b->items[1], "c"), 4, 9);
+        assert_position(node_get(b->items[1], "d"), 4, 17); /* columns are characters, not bytes */
         assert_int_equal(b->items[1]->name_places[1].column, 14);
         assert_int_equal(node_get(b->items[1], "c")->scalar, SCALAR_QUOTED);
         assert_null(node_get(y.root, "nothing"));
 
         PARSED j = parse_json("{\"a\": 1,\n \"b\": [\"x\\\"\", {\"é\": null, \"d\": true}]}");
         assert_int_equal(j.result, 0);
-        assert_place(node_get(j.root, "a"), 1, 7);
+        assert_position(node_get(j.root, "a"), 1, 7);
         b = node_get(j.root, "b");
-        assert_place(b->items[0], 2, 8);
-        assert_place(node_get(b->items[1], "d"), 2, 32);
+        assert_position(b->items[0], 2, 8);
+        assert_position(node_get(b->items[1], "d"), 2, 32);
         assert_int_equal(node_get(b->items[1], "é")->scalar, SCALAR_NULL);
         assert_string_equal(b->items[0]->text, "x\"");
 }
 
-static void test_words_stay_words(void **state)
+static void test_plain_scalars_are_not_interpreted(void **state)
 {
         (void)state;
         PARSED p = parse_yaml("a: off\nb: no\nc: 010\nd: 1e3\ne: ~\nf:\ng: null\nh: ''\ni: \"null\"\nj: 12:30\n");
@@ -108,7 +109,7 @@ static void test_words_stay_words(void **state)
         }
 }
 
-static void test_nothing_is_an_empty_policy(void **state)
+static void test_empty_files_are_empty_policies(void **state)
 {
         (void)state;
         static const char *const texts[] = {
@@ -118,11 +119,11 @@ static void test_nothing_is_an_empty_policy(void **state)
         for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
                 PARSED p = parse_yaml(texts[i]);
                 if (p.result != 0 || p.root->kind != NODE_MAP || p.root->count != 0)
-                        fail_msg("'%s': %s", texts[i], p.said.data);
+                        fail_msg("'%s': %s", texts[i], p.printed.data);
         }
 }
 
-static void test_files_from_other_editors(void **state)
+static void test_crlf_bom_and_a_missing_last_newline_are_accepted(void **state)
 {
         (void)state;
         static const char *const texts[] = { "a: x\r\nb: y\r\n",
@@ -132,23 +133,23 @@ static void test_files_from_other_editors(void **state)
         for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
                 PARSED p = parse_yaml(texts[i]);
                 if (p.result != 0)
-                        fail_msg("%zu: %s", i, p.said.data);
+                        fail_msg("%zu: %s", i, p.printed.data);
                 assert_string_equal(node_get(p.root, "a")->text, "x");
                 assert_string_equal(node_get(p.root, "b")->text, "y");
         }
 }
 
-static void test_an_alias_stands_for_what_was_anchored(void **state)
+static void test_an_alias_is_replaced_by_its_anchor(void **state)
 {
         (void)state;
         PARSED p = parse_yaml("a: &x [1, 2]\nb: *x\nc: &x 3\nd: *x\n");
         assert_int_equal(p.result, 0);
         assert_int_equal(node_get(p.root, "b")->count, 2);
-        assert_string_equal(node_get(p.root, "d")->text, "3"); /* the latest of a name */
+        assert_string_equal(node_get(p.root, "d")->text, "3"); /* the last anchor of that name */
 }
 
 static const struct {
-        const char *text, *place, *message;
+        const char *text, *position, *message;
 } broken_yaml[] = {
         { "a: *x\n", "f:1:4", "no anchor is called 'x'" },
         { "a: &x [*x]\n", "f:1:8", "contains it" },
@@ -179,24 +180,24 @@ static const struct {
         { "a: x\rb: y\r", "f:1:5", "ends a line" },
 };
 
-static void test_broken_yaml_is_told_with_its_place(void **state)
+static void test_malformed_yaml_is_refused_with_its_position(void **state)
 {
         (void)state;
         for (size_t i = 0; i < ARRAY_SIZE(broken_yaml); i++) {
                 PARSED p = parse_yaml(broken_yaml[i].text);
-                /* A key given twice is told and reading goes on; settings_read_native() refuses the file. */
+                /* After a duplicate key parsing continues; settings_read_native() refuses the file. */
                 if (messages_count(p.messages, MESSAGE_ERROR) == 0)
                         fail_msg("accepted: %s", broken_yaml[i].text);
-                assert_message(&p, broken_yaml[i].place);
+                assert_message(&p, broken_yaml[i].position);
                 assert_message(&p, broken_yaml[i].message);
         }
 }
 
-static void test_broken_json_is_told_with_its_place(void **state)
+static void test_malformed_json_is_refused_with_its_position(void **state)
 {
         (void)state;
         static const struct {
-                const char *text, *place;
+                const char *text, *position;
         } rows[] = {
                 { "", "f" },
                 { "{", "f:1:" },
@@ -219,11 +220,11 @@ static void test_broken_json_is_told_with_its_place(void **state)
                 PARSED p = parse_json(rows[i].text);
                 if (p.result != 1)
                         fail_msg("accepted: %s", rows[i].text);
-                assert_message(&p, rows[i].place);
+                assert_message(&p, rows[i].position);
         }
 }
 
-static void test_a_nul_is_refused_wherever_it_is(void **state)
+static void test_a_nul_is_refused(void **state)
 {
         (void)state;
         static const char text[] = "mode: auto\0\nx: y\n";
@@ -236,8 +237,8 @@ static void test_a_nul_is_refused_wherever_it_is(void **state)
         }
 }
 
-/* Line breaks that only YAML knows must not shift the lines that a person counts, nor end a comment unseen. */
-static void test_exotic_line_breaks_do_not_move_the_place(void **state)
+/* Line breaks that only YAML knows must not shift line numbers, nor end a comment. */
+static void test_unicode_line_breaks_do_not_shift_positions(void **state)
 {
         (void)state;
         static const char *const breaks[] = { "\xe2\x80\xa8", "\xe2\x80\xa9", "\xc2\x85" };
@@ -246,12 +247,12 @@ static void test_exotic_line_breaks_do_not_move_the_place(void **state)
                 (void)snprintf(text, sizeof text, "# a%smode: auto\nb: *x\n", breaks[i]);
                 PARSED p = parse_yaml(text);
                 assert_int_equal(p.result, 1);
-                if (!strstr(p.said.data, "f:2:4") && !strstr(p.said.data, "f:1:4"))
-                        fail_msg("%zu: %s", i, p.said.data);
+                if (!strstr(p.printed.data, "f:1:4"))
+                        fail_msg("%zu: %s", i, p.printed.data);
         }
 }
 
-/* A `#` in the piece is the number of the turn, up to 2000 turns. */
+/* `piece` is repeated. A `#` in it is replaced by the index, for up to 2000 repetitions. */
 struct repeated {
         const char *head, *piece, *tail;
         size_t times;
@@ -280,7 +281,7 @@ static void assert_capped(parser *parse, const struct repeated *r)
                 fail_msg("'%s' %zu times took %.1f s", r->piece, r->times, seconds);
 }
 
-static void test_caps_hold_and_are_named(void **state)
+static void test_limits_are_enforced_quickly_and_named(void **state)
 {
         (void)state;
         static const struct repeated yaml[] = {
@@ -323,7 +324,7 @@ static void test_caps_hold_and_are_named(void **state)
                 assert_capped(node_from_json, &json[i]);
 }
 
-static void test_an_alias_bomb_ends_at_the_cap(void **state)
+static void test_an_alias_bomb_is_refused_at_the_limit(void **state)
 {
         (void)state;
         CLEANUP_TEXT struct text t = { 0 };
@@ -341,26 +342,26 @@ static void test_an_alias_bomb_ends_at_the_cap(void **state)
         assert_true((double)(clock() - start) / CLOCKS_PER_SEC < 1.0);
 }
 
-static const char whole[] =
+static const char sample[] =
         "runtime: {workdir: ./é}\nsecurity:\n  sandbox: &s\n    level: strict # x\n    allow_paths:\n"
         "      - \"/a\\t\":ro\n      - 'b''c'\n    x: *s\n  y: |\n    text\n  z: >-\n    more\n...\n";
 
-/* Each beginning of a text, and each text with one byte changed, is read or refused; never more. */
-static void test_mangled_text_never_hurts(void **state)
+/* Truncated text, and text with random bytes, is parsed or refused, and never crashes the parser. */
+static void test_truncated_and_corrupted_text_does_not_crash_the_parser(void **state)
 {
         (void)state;
         unsigned long long seed = 99;
-        char copy[sizeof whole];
-        for (size_t i = 0; i < sizeof whole; i++) {
-                PARSED yaml = parse_bytes(node_from_yaml, whole, i);
-                PARSED json = parse_bytes(node_from_json, whole, i);
+        char copy[sizeof sample];
+        for (size_t i = 0; i < sizeof sample; i++) {
+                PARSED yaml = parse_bytes(node_from_yaml, sample, i);
+                PARSED json = parse_bytes(node_from_json, sample, i);
                 assert_true(yaml.result >= 0 && json.result >= 0);
         }
         for (size_t i = 0; i < 3000; i++) {
-                memcpy(copy, whole, sizeof whole);
-                for (size_t n = 1 + dice(&seed, 3); n > 0; n--)
-                        copy[dice(&seed, sizeof whole - 1)] = (char)dice(&seed, 256);
-                PARSED p = parse_bytes(node_from_yaml, copy, sizeof whole - 1);
+                memcpy(copy, sample, sizeof sample);
+                for (size_t n = 1 + random_below(&seed, 3); n > 0; n--)
+                        copy[random_below(&seed, sizeof sample - 1)] = (char)random_below(&seed, 256);
+                PARSED p = parse_bytes(node_from_yaml, copy, sizeof sample - 1);
                 assert_true(p.result >= 0);
         }
 }
@@ -374,7 +375,7 @@ static void test_a_message_shows_the_line_and_a_caret(void **state)
         world_read(&w, "mode: auto\nsecurity:\n  sandbox:\n    pool_size: 99 # é\n    \"é\": 1\n");
         assert_false(world_compile(&w));
         assert_string_equal(
-                w.said.data,
+                w.printed.data,
                 "p1.yaml:4:16: error: '99' for security.sandbox.pool_size: this is too large\n"
                 "     4 |     pool_size: 99 # é\n"
                 "       |                ^\n"
@@ -386,7 +387,7 @@ static void test_a_message_shows_the_line_and_a_caret(void **state)
                 "workspace_snapshot, audit, mdwe, allow_paths, resources\n");
 }
 
-static void test_the_caret_of_a_long_line_is_still_under_its_place(void **state)
+static void test_the_caret_of_a_long_line_is_under_its_position(void **state)
 {
         (void)state;
         CLEANUP_TEXT struct text t = { 0 };
@@ -397,7 +398,7 @@ static void test_the_caret_of_a_long_line_is_still_under_its_place(void **state)
         WORLD w = world_new();
         world_read(&w, t.data);
         assert_false(world_compile(&w));
-        const char *line = strstr(w.said.data, "     1 | ");
+        const char *line = strstr(w.printed.data, "     1 | ");
         assert_non_null(line);
         const char *second = strchr(line, '\n') + 1, *caret = strchr(second, '^');
         size_t at = 0;
@@ -407,38 +408,38 @@ static void test_the_caret_of_a_long_line_is_still_under_its_place(void **state)
         assert_true(second - line < 400);
 }
 
-static void test_hostile_text_reaches_no_terminal(void **state)
+static void test_messages_have_no_control_characters(void **state)
 {
         (void)state;
         WORLD w = world_new();
         world_read(&w, "\"a\\e[2J\\a\\u009b1m\\u202e\": 1\n# \xc2\x9b\nmode: \"\\e]0;x\\a\"\nruntime:\n  workdir: "
                        "\"\\e[1A\\u0000\"\n");
         assert_false(world_compile(&w));
-        for (const char *p = w.said.data; *p; p++)
+        for (const char *p = w.printed.data; *p; p++)
                 assert_true((unsigned char)*p >= 0x20 ? *p != 0x7f : *p == '\n');
-        assert_null(strstr(w.said.data, "\xc2\x9b"));
-        assert_null(strstr(w.said.data, "\xe2\x80\xae"));
+        assert_null(strstr(w.printed.data, "\xc2\x9b"));
+        assert_null(strstr(w.printed.data, "\xe2\x80\xae"));
 }
 
-static void test_all_mistakes_of_a_file_are_told_and_the_rest_counted(void **state)
+static void test_many_errors_are_reported_up_to_a_limit_and_the_rest_counted(void **state)
 {
         (void)state;
         WORLD w = world_new();
         CLEANUP_TEXT struct text t = { 0 };
-        for (size_t i = 0; i < CAP_MESSAGES + 7; i++)
+        for (size_t i = 0; i < POLICY_MESSAGES_MAX + 7; i++)
                 text_format(&t, "k%zu: 1\n", i);
         world_read(&w, t.data);
         assert_false(world_compile(&w));
-        assert_said(&w, "p1.yaml:1:1");
-        assert_said(&w, "p1.yaml:40:1");
-        assert_said(&w, "and 7 more\n");
-        assert_int_equal(messages_count(w.messages, MESSAGE_ERROR), CAP_MESSAGES + 7);
+        assert_world_message(&w, "p1.yaml:1:1");
+        assert_world_message(&w, "p1.yaml:40:1");
+        assert_world_message(&w, "and 7 more\n");
+        assert_int_equal(messages_count(w.messages, MESSAGE_ERROR), POLICY_MESSAGES_MAX + 7);
         CLEANUP_JSON json_t *json = messages_to_json(w.messages);
-        assert_int_equal(json_array_size(json), CAP_MESSAGES);
+        assert_int_equal(json_array_size(json), POLICY_MESSAGES_MAX);
 }
 
-/* A message that was cut inside a character must not be lost on its way into JSON. */
-static void test_a_message_cut_inside_a_character_is_not_lost(void **state)
+/* A message that is truncated inside a character must not be lost in the JSON. */
+static void test_a_message_truncated_inside_a_character_is_not_lost(void **state)
 {
         (void)state;
         for (size_t shift = 0; shift < 4; shift++) {
@@ -458,23 +459,23 @@ static void test_a_message_cut_inside_a_character_is_not_lost(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_every_value_knows_its_place),
-                cmocka_unit_test(test_words_stay_words),
-                cmocka_unit_test(test_nothing_is_an_empty_policy),
-                cmocka_unit_test(test_files_from_other_editors),
-                cmocka_unit_test(test_an_alias_stands_for_what_was_anchored),
-                cmocka_unit_test(test_broken_yaml_is_told_with_its_place),
-                cmocka_unit_test(test_broken_json_is_told_with_its_place),
-                cmocka_unit_test(test_a_nul_is_refused_wherever_it_is),
-                cmocka_unit_test(test_exotic_line_breaks_do_not_move_the_place),
-                cmocka_unit_test(test_caps_hold_and_are_named),
-                cmocka_unit_test(test_an_alias_bomb_ends_at_the_cap),
-                cmocka_unit_test(test_mangled_text_never_hurts),
+                cmocka_unit_test(test_every_value_has_its_position),
+                cmocka_unit_test(test_plain_scalars_are_not_interpreted),
+                cmocka_unit_test(test_empty_files_are_empty_policies),
+                cmocka_unit_test(test_crlf_bom_and_a_missing_last_newline_are_accepted),
+                cmocka_unit_test(test_an_alias_is_replaced_by_its_anchor),
+                cmocka_unit_test(test_malformed_yaml_is_refused_with_its_position),
+                cmocka_unit_test(test_malformed_json_is_refused_with_its_position),
+                cmocka_unit_test(test_a_nul_is_refused),
+                cmocka_unit_test(test_unicode_line_breaks_do_not_shift_positions),
+                cmocka_unit_test(test_limits_are_enforced_quickly_and_named),
+                cmocka_unit_test(test_an_alias_bomb_is_refused_at_the_limit),
+                cmocka_unit_test(test_truncated_and_corrupted_text_does_not_crash_the_parser),
                 cmocka_unit_test(test_a_message_shows_the_line_and_a_caret),
-                cmocka_unit_test(test_the_caret_of_a_long_line_is_still_under_its_place),
-                cmocka_unit_test(test_hostile_text_reaches_no_terminal),
-                cmocka_unit_test(test_all_mistakes_of_a_file_are_told_and_the_rest_counted),
-                cmocka_unit_test(test_a_message_cut_inside_a_character_is_not_lost),
+                cmocka_unit_test(test_the_caret_of_a_long_line_is_under_its_position),
+                cmocka_unit_test(test_messages_have_no_control_characters),
+                cmocka_unit_test(test_many_errors_are_reported_up_to_a_limit_and_the_rest_counted),
+                cmocka_unit_test(test_a_message_truncated_inside_a_character_is_not_lost),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

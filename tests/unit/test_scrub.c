@@ -1,10 +1,10 @@
-/* The scrubber: keys in blocks, streams, shapes that a policy adds. */
+/* The scrubber: private keys in blocks, streams, shapes that a policy adds. */
 #include <errno.h>
 #include <time.h>
 
 #include "test_scrub_fixture.h"
 
-enum { WINDOW = 64 << 10, LIMIT = WINDOW - SHAPE_WIDTH_MOST };
+enum { WINDOW = 64 << 10, LIMIT = WINDOW - SHAPE_WIDTH_MAX };
 
 #define BEGIN(title) "-----BEG" "IN " title "PRIVATE KEY-----"
 #define END(title) "-----END " title "PRIVATE KEY-----"
@@ -17,7 +17,7 @@ static const char *const tokens[] = {
 
 /* --- keys in blocks --- */
 
-static void test_a_key_is_taken_out_from_its_first_dash_to_its_last(void **state)
+static void test_a_private_key_is_replaced_with_its_markers(void **state)
 {
         (void)state;
         CLEANUP_SCRUBBER struct scrubber *s = new_scrubber();
@@ -50,14 +50,14 @@ static void test_a_key_is_taken_out_from_its_first_dash_to_its_last(void **state
         assert_scrubbed(s, "Private-Lines: 2\n{s64}\n{s64}\n", R("putty-private-key"));
 }
 
-static void test_a_key_that_was_cut_off_takes_little_with_it(void **state)
+static void test_a_truncated_key_does_not_swallow_the_text_after_it(void **state)
 {
         (void)state;
         CLEANUP_SCRUBBER struct scrubber *s = new_scrubber();
         assert_scrubbed(s, "a\n" BEGIN("RSA ") "\n{s64}\n{s64}\n{s30}", "a\n" R("pem-private-key"));
         static const char ordinary[] = "an ordinary line of a text\n";
         struct text text = { 0 };
-        CLEANUP_FREE char *key = fill(BEGIN("RSA ") "\n{s64}\n{s64}\n");
+        CLEANUP_FREE char *key = expand(BEGIN("RSA ") "\n{s64}\n{s64}\n");
         text_add(&text, key);
         for (int i = 0; i < 100; i++)
                 text_add(&text, ordinary);
@@ -67,19 +67,19 @@ static void test_a_key_that_was_cut_off_takes_little_with_it(void **state)
         assert_in_range(strlen(result), 93 * strlen(ordinary), 97 * strlen(ordinary));
 }
 
-static void test_a_marker_without_a_key_stays(void **state)
+static void test_a_marker_without_a_key_is_not_changed(void **state)
 {
         (void)state;
         CLEANUP_SCRUBBER struct scrubber *s = new_scrubber();
-        assert_kept(s, "if (strstr(line, \"" BEGIN("RSA ") "\"))\n        return load_the_key(line);\n");
-        assert_kept(s, "pem = '" BEGIN("") "' + base64.encodebytes(data) + '" END("") "'\n");
-        assert_kept(s, BEGIN("") "\n...\n" END("") "\n");
-        assert_kept(s, "-----BEGIN CERTIFICATE-----\n{s64}\n-----END CERTIFICATE-----\n");
-        assert_kept(s, "-----BEGIN PUBLIC KEY-----\n{s64}\n-----END PUBLIC KEY-----\n");
-        assert_kept(s, "the line " BEGIN("") " starts a key");
+        assert_unchanged(s, "if (strstr(line, \"" BEGIN("RSA ") "\"))\n        return load_the_key(line);\n");
+        assert_unchanged(s, "pem = '" BEGIN("") "' + base64.encodebytes(data) + '" END("") "'\n");
+        assert_unchanged(s, BEGIN("") "\n...\n" END("") "\n");
+        assert_unchanged(s, "-----BEGIN CERTIFICATE-----\n{s64}\n-----END CERTIFICATE-----\n");
+        assert_unchanged(s, "-----BEGIN PUBLIC KEY-----\n{s64}\n-----END PUBLIC KEY-----\n");
+        assert_unchanged(s, "the line " BEGIN("") " starts a key");
 }
 
-static void test_what_overlaps_is_one(void **state)
+static void test_overlapping_secrets_are_replaced_once(void **state)
 {
         (void)state;
         CLEANUP_SCRUBBER struct scrubber *s = new_scrubber();
@@ -92,14 +92,14 @@ static void test_secrets_are_counted_by_name(void **state)
 {
         (void)state;
         CLEANUP_SCRUBBER struct scrubber *s = new_scrubber();
-        CLEANUP_FREE char *text = fill("sk-{a20} sk-proj-{d20} AKIA{u16} AKIA{u16} AKIA{u16} plain");
+        CLEANUP_FREE char *text = expand("sk-{a20} sk-proj-{d20} AKIA{u16} AKIA{u16} AKIA{u16} plain");
         CLEANUP_FREE char *result = scrub(s, text);
-        assert_int_equal(count_of(s, "openai-api-key"), 2);
-        assert_int_equal(count_of(s, "aws-access-key"), 3);
-        assert_int_equal(count_of(s, "github-pat"), 0);
+        assert_int_equal(count_found(s, "openai-api-key"), 2);
+        assert_int_equal(count_found(s, "aws-access-key"), 3);
+        assert_int_equal(count_found(s, "github-pat"), 0);
 }
 
-static void test_ordinary_text_is_not_touched(void **state)
+static void test_ordinary_text_is_not_changed(void **state)
 {
         (void)state;
         CLEANUP_SCRUBBER struct scrubber *s = new_scrubber();
@@ -114,8 +114,8 @@ static void test_ordinary_text_is_not_touched(void **state)
         text_done(&t);
 }
 
-/* More comes out than went in. */
-static void test_many_short_secrets_make_a_longer_text(void **state)
+/* The scrubbed text is longer than the original. */
+static void test_scrubbing_can_make_a_text_longer(void **state)
 {
         (void)state;
         CLEANUP_SCRUBBER struct scrubber *s = new_scrubber();
@@ -132,23 +132,24 @@ static void test_many_short_secrets_make_a_longer_text(void **state)
 
 /* --- streams --- */
 
-static void feed_in(struct scrubber *s, const struct text *given, const char *wanted, size_t (*chunk)(void))
+static void check_stream(struct scrubber *s, const struct text *text, const char *expected_text,
+                         size_t (*chunk_size)(void))
 {
         CLEANUP_SCRUB_STREAM struct scrub_stream stream;
         CLEANUP_TEXT struct text out = { 0 };
         scrub_stream_init(&stream, s);
-        for (size_t at = 0, length; at < given->length; at += length) {
-                length = chunk();
-                if (length > given->length - at)
-                        length = given->length - at;
-                /* A copy of just that size, so that a read beyond it is seen. */
+        for (size_t at = 0, length; at < text->length; at += length) {
+                length = chunk_size();
+                if (length > text->length - at)
+                        length = text->length - at;
+                /* A copy of exactly this size, so that a sanitizer finds reads beyond its end. */
                 CLEANUP_FREE char *copy = malloc(length ? length : 1);
-                memcpy(copy, given->data + at, length);
+                memcpy(copy, text->data + at, length);
                 assert_int_equal(scrub_stream_feed(&stream, copy, length, &out), 0);
         }
         assert_int_equal(scrub_stream_finish(&stream, &out), 0);
         text_add_bytes(&out, "", 0);
-        assert_string_equal(out.data, wanted);
+        assert_string_equal(out.data, expected_text);
 }
 
 static size_t one_byte(void)
@@ -166,8 +167,8 @@ static size_t many_bytes(void)
         return (size_t)(random() % 100000);
 }
 
-/* All that can go wrong at an edge: secrets, halves of secrets, keys, long lines, line ends of all kinds. */
-static void add_something(struct text *t)
+/* Adds a random piece that is difficult at the edge of a chunk: a secret, a part of one, a long line, a line end. */
+static void add_random_piece(struct text *t)
 {
         static const char *const pieces[] = {
                 " ", "\n", "\r\n", "=", "\"", "'", ":", "x", "_", "-", "\\n", "word ", "API_KEY=", "TOKEN: ",
@@ -179,16 +180,16 @@ static void add_something(struct text *t)
         long choice = random() % 100;
         CLEANUP_FREE char *piece = NULL;
         if (choice < 10)
-                piece = fill(tokens[(size_t)random() % ARRAY_SIZE(tokens)]);
+                piece = expand(tokens[(size_t)random() % ARRAY_SIZE(tokens)]);
         else if (choice < 98)
-                piece = fill(pieces[(size_t)random() % ARRAY_SIZE(pieces)]);
+                piece = expand(pieces[(size_t)random() % ARRAY_SIZE(pieces)]);
         for (long i = 0, filler = random() % (2 * WINDOW); !piece && i < filler; i++)
                 text_add(t, i % 40 ? "y" : " ");
         if (piece)
                 text_add(t, piece);
 }
 
-static void test_any_chunks_make_the_same_text(void **state)
+static void test_a_stream_gives_the_same_text_for_any_chunks(void **state)
 {
         (void)state;
         CLEANUP_SCRUBBER struct scrubber *s = new_scrubber();
@@ -196,15 +197,15 @@ static void test_any_chunks_make_the_same_text(void **state)
         for (int i = 0; i < 300; i++) {
                 CLEANUP_TEXT struct text t = { 0 };
                 for (long j = random() % 200; j >= 0; j--)
-                        add_something(&t);
-                CLEANUP_FREE char *wanted = scrub_bytes(s, t.data, t.length);
-                feed_in(s, &t, wanted, one_byte);
-                feed_in(s, &t, wanted, few_bytes);
-                feed_in(s, &t, wanted, many_bytes);
+                        add_random_piece(&t);
+                CLEANUP_FREE char *expected_text = scrub_bytes(s, t.data, t.length);
+                check_stream(s, &t, expected_text, one_byte);
+                check_stream(s, &t, expected_text, few_bytes);
+                check_stream(s, &t, expected_text, many_bytes);
         }
 }
 
-static void test_a_secret_at_any_place_of_a_long_line(void **state)
+static void test_a_secret_is_found_at_any_offset_of_a_long_line(void **state)
 {
         (void)state;
         static const struct {
@@ -217,36 +218,36 @@ static void test_a_secret_at_any_place_of_a_long_line(void **state)
         };
         CLEANUP_SCRUBBER struct scrubber *s = new_scrubber();
         for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-                CLEANUP_FREE char *secret = fill(cases[i].secret);
+                CLEANUP_FREE char *secret = expand(cases[i].secret);
                 size_t step = strlen(secret) > 200 ? 13 : 1;
                 for (size_t edge = LIMIT; edge <= WINDOW; edge += WINDOW - LIMIT)
                         for (size_t at = edge - strlen(secret) - 3; at < edge + 4; at += step) {
                                 CLEANUP_TEXT struct text t = { 0 };
-                                CLEANUP_TEXT struct text wanted = { 0 };
+                                CLEANUP_TEXT struct text expected_text = { 0 };
                                 for (size_t j = 0; j < at; j++)
                                         text_add(&t, ".");
-                                text_add_bytes(&wanted, t.data, t.length);
+                                text_add_bytes(&expected_text, t.data, t.length);
                                 text_add(&t, secret);
-                                text_add(&wanted, cases[i].expected);
+                                text_add(&expected_text, cases[i].expected);
                                 for (size_t j = 0; j < 3000; j++) {
                                         text_add(&t, ".");
-                                        text_add(&wanted, ".");
+                                        text_add(&expected_text, ".");
                                 }
                                 CLEANUP_FREE char *result = scrub_bytes(s, t.data, t.length);
-                                assert_string_equal(result, wanted.data);
+                                assert_string_equal(result, expected_text.data);
                         }
         }
 }
 
-/* A secret larger than anything that is held. */
-static void test_a_secret_without_end_is_left_out_without_being_held(void **state)
+/* A secret that is longer than the buffer. */
+static void test_an_endless_secret_is_replaced_without_being_buffered(void **state)
 {
         (void)state;
         CLEANUP_SCRUBBER struct scrubber *s = new_scrubber();
         CLEANUP_SCRUB_STREAM struct scrub_stream stream;
         CLEANUP_TEXT struct text out = { 0 };
-        CLEANUP_FREE char *start = fill("a sk-ant-{d60}");
-        CLEANUP_FREE char *more = fill("{d5000}");
+        CLEANUP_FREE char *start = expand("a sk-ant-{d60}");
+        CLEANUP_FREE char *more = expand("{d5000}");
         scrub_stream_init(&stream, s);
         assert_int_equal(scrub_stream_feed(&stream, start, strlen(start), &out), 0);
         for (int i = 0; i < 200; i++) {
@@ -255,10 +256,10 @@ static void test_a_secret_without_end_is_left_out_without_being_held(void **stat
         }
         assert_int_equal(scrub_stream_feed(&stream, " b\n", 3, &out), 0);
         assert_string_equal(out.data, "a " R("anthropic-api-key") " b\n");
-        assert_int_equal(count_of(s, "anthropic-api-key"), 1);
+        assert_int_equal(count_found(s, "anthropic-api-key"), 1);
 }
 
-static void test_a_line_comes_out_with_its_end(void **state)
+static void test_a_stream_outputs_a_line_when_it_is_complete(void **state)
 {
         (void)state;
         CLEANUP_SCRUBBER struct scrubber *s = new_scrubber();
@@ -277,8 +278,8 @@ static void test_a_line_comes_out_with_its_end(void **state)
         assert_string_equal(out.data, "one\ntwo\nthreefour\n");
 }
 
-/* Each of these begins a secret that goes on to the end, or seems to: looking at each to its end took minutes. */
-static void test_many_beginnings_take_no_longer_than_text(void **state)
+/* Each piece could start a secret that extends to the end of the text. Scanning to the end for each took minutes. */
+static void test_many_starts_of_secrets_take_less_than_five_seconds(void **state)
 {
         (void)state;
         static const char *const pieces[] = {
@@ -286,7 +287,7 @@ static void test_many_beginnings_take_no_longer_than_text(void **state)
         };
         CLEANUP_SCRUBBER struct scrubber *s = new_scrubber();
         for (size_t i = 0; i < ARRAY_SIZE(pieces); i++) {
-                CLEANUP_FREE char *piece = fill(pieces[i]);
+                CLEANUP_FREE char *piece = expand(pieces[i]);
                 CLEANUP_TEXT struct text t = { 0 };
                 while (t.length < 16 * WINDOW)
                         text_add(&t, piece);
@@ -296,7 +297,7 @@ static void test_many_beginnings_take_no_longer_than_text(void **state)
         }
 }
 
-/* --- shapes of a policy; ringwall-shapes stands beside this program --- */
+/* --- shapes of a policy; needs ringwall-shapes beside this program --- */
 
 static void test_a_policy_adds_shapes(void **state)
 {
@@ -313,7 +314,7 @@ static void test_a_policy_adds_shapes(void **state)
         assert_string_equal(scrubber_name(s, shape_count), "acme-key");
         assert_scrubbed(s, "acme_{l40} xE-123456 E-123456 AKIA{u16}",
                         R("acme-key") " xE-123456 " R("employee") " " R("aws-access-key"));
-        assert_int_equal(count_of(s, "employee"), 1);
+        assert_int_equal(count_found(s, "employee"), 1);
         /* Over the end of a line there is nothing to be found, but it hides nothing either. */
         assert_scrubbed(s, "begin\nbegin end", "begin\n" R("lines"));
         assert_scrubbed(s, "begin\nend begin  begin end", "begin\nend " R("lines"));
@@ -322,16 +323,16 @@ static void test_a_policy_adds_shapes(void **state)
                 static const char *const pieces[] = { "begin", " ", "\n", "end", "acme_{l12}", "E-123456", "x" };
                 CLEANUP_TEXT struct text t = { 0 };
                 for (long j = random() % 100; j >= 0; j--) {
-                        CLEANUP_FREE char *piece = fill(pieces[(size_t)random() % ARRAY_SIZE(pieces)]);
+                        CLEANUP_FREE char *piece = expand(pieces[(size_t)random() % ARRAY_SIZE(pieces)]);
                         text_add(&t, piece);
                 }
-                CLEANUP_FREE char *wanted = scrub(s, t.data);
-                feed_in(s, &t, wanted, one_byte);
-                feed_in(s, &t, wanted, few_bytes);
+                CLEANUP_FREE char *expected_text = scrub(s, t.data);
+                check_stream(s, &t, expected_text, one_byte);
+                check_stream(s, &t, expected_text, few_bytes);
         }
 }
 
-static void test_a_wrong_shape_is_refused_with_its_name_and_place(void **state)
+static void test_an_invalid_shape_is_refused_with_its_name_and_reason(void **state)
 {
         (void)state;
         static const struct {
@@ -339,17 +340,16 @@ static void test_a_wrong_shape_is_refused_with_its_name_and_place(void **state)
                 int code;
                 const char *text;
         } cases[] = {
-                { { "Acme", "a" }, EINVAL, "shape 'Acme': a name has up to 48 small letters, digits and dashes" },
-                { { "", "a" }, EINVAL, "shape '': a name has up to 48 small letters, digits and dashes" },
+                { { "Acme", "a" }, EINVAL, "shape 'Acme': a name has 1 to 48 lower-case letters, digits and dashes" },
+                { { "", "a" }, EINVAL, "shape '': a name has 1 to 48 lower-case letters, digits and dashes" },
                 { { "acme", "(ab" }, EINVAL,
                   "shape 'acme': Missing close parenthesis for group started at index 0. Its expression is: (ab" },
                 { { "acme", "(a)\\1" }, EINVAL,
                   "shape 'acme': Back-references are unsupported. Its expression is: (a)\\1" },
                 { { "acme", "x*" }, EINVAL,
-                  "shape 'acme': its expression matches nothing at all too; it must match a character at least" },
+                  "shape 'acme': its expression matches the empty string; it must match at least one character" },
                 { { "acme", "ab\\z" }, EINVAL,
-                  "shape 'acme': at 3: \\z is not known here; a shape is found anywhere in a line, "
-                  "whose ends are ^ and $" },
+                  "shape 'acme': at 3: \\z is not supported; use ^ and $ for the start and end of a line" },
         };
         for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
                 struct scrubber *s = NULL;
@@ -358,30 +358,30 @@ static void test_a_wrong_shape_is_refused_with_its_name_and_place(void **state)
                 assert_string_equal(e.text, cases[i].text);
                 assert_null(s);
         }
-        static struct scrub_extra many[SHAPES_EXTRA_MOST + 1];
+        static struct scrub_extra many[SHAPES_EXTRA_MAX + 1];
         struct scrubber *s = NULL;
         struct error e = { 0 };
         assert_int_equal(scrubber_new(many, ARRAY_SIZE(many), &s, &e), -E2BIG);
-        assert_string_equal(e.text, "65 shapes were added; there can be 64");
+        assert_string_equal(e.text, "the policy adds 65 shapes; at most 64 are allowed");
 }
 
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_a_key_is_taken_out_from_its_first_dash_to_its_last),
-                cmocka_unit_test(test_a_key_that_was_cut_off_takes_little_with_it),
-                cmocka_unit_test(test_a_marker_without_a_key_stays),
-                cmocka_unit_test(test_what_overlaps_is_one),
+                cmocka_unit_test(test_a_private_key_is_replaced_with_its_markers),
+                cmocka_unit_test(test_a_truncated_key_does_not_swallow_the_text_after_it),
+                cmocka_unit_test(test_a_marker_without_a_key_is_not_changed),
+                cmocka_unit_test(test_overlapping_secrets_are_replaced_once),
                 cmocka_unit_test(test_secrets_are_counted_by_name),
-                cmocka_unit_test(test_ordinary_text_is_not_touched),
-                cmocka_unit_test(test_many_short_secrets_make_a_longer_text),
-                cmocka_unit_test(test_any_chunks_make_the_same_text),
-                cmocka_unit_test(test_a_secret_at_any_place_of_a_long_line),
-                cmocka_unit_test(test_a_secret_without_end_is_left_out_without_being_held),
-                cmocka_unit_test(test_a_line_comes_out_with_its_end),
-                cmocka_unit_test(test_many_beginnings_take_no_longer_than_text),
+                cmocka_unit_test(test_ordinary_text_is_not_changed),
+                cmocka_unit_test(test_scrubbing_can_make_a_text_longer),
+                cmocka_unit_test(test_a_stream_gives_the_same_text_for_any_chunks),
+                cmocka_unit_test(test_a_secret_is_found_at_any_offset_of_a_long_line),
+                cmocka_unit_test(test_an_endless_secret_is_replaced_without_being_buffered),
+                cmocka_unit_test(test_a_stream_outputs_a_line_when_it_is_complete),
+                cmocka_unit_test(test_many_starts_of_secrets_take_less_than_five_seconds),
                 cmocka_unit_test(test_a_policy_adds_shapes),
-                cmocka_unit_test(test_a_wrong_shape_is_refused_with_its_name_and_place),
+                cmocka_unit_test(test_an_invalid_shape_is_refused_with_its_name_and_reason),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /*
- * What the tests of the scrubber share. Secrets are put together here from a prefix and characters that look like
- * chance, so that no scanner of repositories, and no scrubber either, finds one in these files.
+ * Shared by the tests of the scrubber. Secrets are generated from patterns, so that neither scanners of repositories
+ * nor the scrubber itself find any in these files.
  */
 #ifndef RINGWALL_TEST_SCRUB_FIXTURE_H
 #define RINGWALL_TEST_SCRUB_FIXTURE_H
@@ -36,8 +36,8 @@ static const struct {
         { 'w', "kZqWmTxRbLcVnYpDsGhJfQwXeKtBuMzN" },
 };
 
-/* "{a36}" stands for 36 characters of the kind a. */
-static inline char *fill(const char *pattern)
+/* Expands a pattern, in which "{a36}" stands for 36 random-looking characters of the kind 'a'. */
+static inline char *expand(const char *pattern)
 {
         struct text t = { 0 };
         for (const char *p = pattern; *p; p++) {
@@ -56,9 +56,9 @@ static inline char *fill(const char *pattern)
                         text_add_bytes(&t, &from[(i * 7 + i / strlen(from)) % strlen(from)], 1);
                 p = end;
         }
-        char *filled = text_take(&t);
-        assert_non_null(filled);
-        return filled;
+        char *expanded = text_take(&t);
+        assert_non_null(expanded);
+        return expanded;
 }
 
 static inline struct scrubber *new_scrubber(void)
@@ -83,23 +83,23 @@ static inline char *scrub(struct scrubber *s, const char *text)
         return scrub_bytes(s, text, strlen(text));
 }
 
-/* Both are patterns for fill(). */
+/* Asserts that scrubbing `text` gives `expected`, and that scrubbing that changes nothing. Both are patterns. */
 static inline void assert_scrubbed(struct scrubber *s, const char *text, const char *expected)
 {
-        CLEANUP_FREE char *given = fill(text);
-        CLEANUP_FREE char *wanted = fill(expected);
-        CLEANUP_FREE char *result = scrub(s, given);
-        assert_string_equal(result, wanted);
+        CLEANUP_FREE char *expanded_text = expand(text);
+        CLEANUP_FREE char *expanded_result = expand(expected);
+        CLEANUP_FREE char *result = scrub(s, expanded_text);
+        assert_string_equal(result, expanded_result);
         CLEANUP_FREE char *again = scrub(s, result);
-        assert_string_equal(again, wanted);
+        assert_string_equal(again, expanded_result);
 }
 
-static inline void assert_kept(struct scrubber *s, const char *text)
+static inline void assert_unchanged(struct scrubber *s, const char *text)
 {
         assert_scrubbed(s, text, text);
 }
 
-static inline uint64_t count_of(const struct scrubber *s, const char *name)
+static inline uint64_t count_found(const struct scrubber *s, const char *name)
 {
         uint64_t count = 0;
         for (size_t i = 0; i < scrubber_shapes(s); i++)

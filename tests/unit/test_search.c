@@ -1,7 +1,7 @@
-/* Glob and Grep: what they find, in which order, and what bounds them. */
+/* Glob and Grep: what they find, in which order, and their limits. */
 #include "test_tools_fixture.h"
 
-static void test_glob_patterns(void **state)
+static void test_glob_patterns_match_paths(void **state)
 {
         (void)state;
         static const struct {
@@ -21,10 +21,10 @@ static void test_glob_patterns(void **state)
                         fail_msg("%s and %s", rows[i].pattern, rows[i].path);
 }
 
-static void put_at(const char *name, const char *content, time_t when)
+static void write_file_at(const char *name, const char *content, time_t when)
 {
         const struct timespec times[] = { { when, 0 }, { when, 0 } };
-        put(name, content);
+        write_file(name, content);
         assert_int_equal(utimensat(AT_FDCWD, name, times, 0), 0);
 }
 
@@ -32,141 +32,150 @@ static void test_glob_finds_the_newest_first(void **state)
 {
         (void)state;
         assert_int_equal(mkdir("d", 0755) | mkdir("d/e", 0755) | mkdir("out", 0755) | mkdir(".git", 0755), 0);
-        put_at("a.c", "", 100);
-        put_at("d/b.c", "", 300);
-        put_at("d/e/c.c", "", 200);
-        put_at("d/e/d.c", "", 200);
-        put_at("d/x.h", "", 500);
-        put_at("out/gen.c", "", 900);
-        put_at(".git/hook.c", "", 900);
-        put_at("new\nline.c", "", 50);
+        write_file_at("a.c", "", 100);
+        write_file_at("d/b.c", "", 300);
+        write_file_at("d/e/c.c", "", 200);
+        write_file_at("d/e/d.c", "", 200);
+        write_file_at("d/x.h", "", 500);
+        write_file_at("out/gen.c", "", 900);
+        write_file_at(".git/hook.c", "", 900);
+        write_file_at("new\nline.c", "", 50);
         assert_int_equal(symlink("..", "d/loop"), 0);
-        put_at(".gitignore", "# generated\n/out/\n", 1);
-        GOOD("Glob", "{'pattern': '*.c'}", "$/d/b.c\n$/d/e/c.c\n$/d/e/d.c\n$/a.c\n$/new\\x0aline.c\n");
-        GOOD("Glob", "{'pattern': 'd/**/*.c', 'limit': 2}", "$/d/b.c\n$/d/e/c.c\n(1 more match; narrow the pattern or raise the limit)\n");
-        GOOD("Glob", "{'pattern': '*.c', 'path': 'd/e'}", "$/d/e/c.c\n$/d/e/d.c\n");
-        GOOD("Glob", "{'pattern': 'gen.*', 'ignored': true}", "$/out/gen.c\n");
-        GOOD("Glob", "{'pattern': 'gen.*'}", "no file matches");
-        BAD("Glob", "{'pattern': '[a'}", "the pattern is wrong: a '[' is not closed; write \\[ for the character itself");
-        BAD("Glob", "{'pattern': '*', 'path': 'a.c'}", "$/a.c is not a directory");
-        BAD("Glob", "{'pattern': '*', 'path': 'none'}", "no such directory: $/none");
-        BAD("Glob", "{'pattern': '*', 'path': '/etc'}", "path is outside workspace root: /etc is not in $");
+        write_file_at(".gitignore", "# generated\n/out/\n", 1);
+        EXPECT_OK("Glob", "{'pattern': '*.c'}", "$/d/b.c\n$/d/e/c.c\n$/d/e/d.c\n$/a.c\n$/new\\x0aline.c\n");
+        EXPECT_OK("Glob", "{'pattern': 'd/**/*.c', 'limit': 2}",
+                  "$/d/b.c\n$/d/e/c.c\n(1 more match; narrow the pattern or raise the limit)\n");
+        EXPECT_OK("Glob", "{'pattern': '*.c', 'path': 'd/e'}", "$/d/e/c.c\n$/d/e/d.c\n");
+        EXPECT_OK("Glob", "{'pattern': 'gen.*', 'ignored': true}", "$/out/gen.c\n");
+        EXPECT_OK("Glob", "{'pattern': 'gen.*'}", "no file matches");
+        EXPECT_ERROR("Glob", "{'pattern': '[a'}",
+                     "invalid pattern: a '[' is not closed; write \\[ for the character itself");
+        EXPECT_ERROR("Glob", "{'pattern': '*', 'path': 'a.c'}", "$/a.c is not a directory");
+        EXPECT_ERROR("Glob", "{'pattern': '*', 'path': 'none'}", "no such directory: $/none");
+        EXPECT_ERROR("Glob", "{'pattern': '*', 'path': '/etc'}", "path is outside workspace root: /etc is not in $");
 }
 
-static void test_gitignore_rules(void **state)
+static void test_gitignore_rules_are_applied(void **state)
 {
         (void)state;
         assert_int_equal(mkdir("sub", 0755) | mkdir("sub/deep", 0755) | mkdir("logs", 0755), 0);
-        static const char *const names[] = { "keep.log", "x.log", "sub/x.log", "sub/keep.tmp", "sub/deep/only", "only", "logs/a",
-                                             "sub/#odd", "sub/deep/local" };
+        static const char *const names[] = { "keep.log", "x.log",  "sub/x.log", "sub/keep.tmp",  "sub/deep/only",
+                                             "only",     "logs/a", "sub/#odd",  "sub/deep/local" };
         for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-                put_at(names[i], "", 100 + (time_t)i);
-        put_at(".gitignore", "*.log\n!keep.log\n*.tmp\r\n/only\nlogs/\n\\#odd\n\n   \n", 1);
-        put_at("sub/.gitignore", "!keep.tmp\ndeep/local\n", 1);
-        GOOD("Glob", "{'pattern': '[!.]*'}", "$/sub/deep/only\n$/sub/keep.tmp\n$/keep.log\n");
+                write_file_at(names[i], "", 100 + (time_t)i);
+        write_file_at(".gitignore", "*.log\n!keep.log\n*.tmp\r\n/only\nlogs/\n\\#odd\n\n   \n", 1);
+        write_file_at("sub/.gitignore", "!keep.tmp\ndeep/local\n", 1);
+        EXPECT_OK("Glob", "{'pattern': '[!.]*'}", "$/sub/deep/only\n$/sub/keep.tmp\n$/keep.log\n");
 }
 
 static void test_grep_finds_files_lines_and_counts(void **state)
 {
         (void)state;
         assert_int_equal(mkdir("d", 0755), 0);
-        put("a.txt", "one\ntwo two\nthree\nTWO\n");
-        put("d/b.c", "int two;\r\nint x;");
-        put_bytes("bin", "two\0two", 7);
-        put("left.log", "two\n");
-        put(".gitignore", "*.log\n");
-        GOOD("Grep", "{'pattern': 'two'}", "$/a.txt\n$/d/b.c\n");
-        GOOD("Grep", "{'pattern': 'two', 'output_mode': 'content'}", "$/a.txt:2:two two\n$/d/b.c:1:int two;\n");
-        GOOD("Grep", "{'pattern': 'two', 'output_mode': 'count', 'case_insensitive': true}", "$/a.txt:2\n$/d/b.c:1\n");
-        GOOD("Grep", "{'pattern': 'x;$', 'output_mode': 'content', 'glob': '*.c'}", "$/d/b.c:2:int x;\n");
-        GOOD("Grep", "{'pattern': '^', 'output_mode': 'count', 'path': 'a.txt'}", "$/a.txt:4\n");
-        GOOD("Grep", "{'pattern': 'two', 'glob': '*.log'}", "nothing matches");
-        GOOD("Grep", "{'pattern': 'two', 'glob': '*.log', 'ignored': true}", "$/left.log\n");
-        BAD("Grep", "{'pattern': 'a('}", "the pattern is wrong at its character 3: missing closing parenthesis");
-        BAD("Grep", "{'pattern': 'a', 'path': 'none'}", "no such file or directory: $/none");
-        BAD("Grep", "{'pattern': 'a', 'path': '..'}", "path is outside workspace root: .. is not in $");
-        BAD("Grep", "{'pattern': 'a', 'output_mode': 'x'}", "output_mode is one of files_with_matches, content, count");
+        write_file("a.txt", "one\ntwo two\nthree\nTWO\n");
+        write_file("d/b.c", "int two;\r\nint x;");
+        write_bytes("bin", "two\0two", 7);
+        write_file("left.log", "two\n");
+        write_file(".gitignore", "*.log\n");
+        EXPECT_OK("Grep", "{'pattern': 'two'}", "$/a.txt\n$/d/b.c\n");
+        EXPECT_OK("Grep", "{'pattern': 'two', 'output_mode': 'content'}", "$/a.txt:2:two two\n$/d/b.c:1:int two;\n");
+        EXPECT_OK("Grep", "{'pattern': 'two', 'output_mode': 'count', 'case_insensitive': true}",
+                  "$/a.txt:2\n$/d/b.c:1\n");
+        EXPECT_OK("Grep", "{'pattern': 'x;$', 'output_mode': 'content', 'glob': '*.c'}", "$/d/b.c:2:int x;\n");
+        EXPECT_OK("Grep", "{'pattern': '^', 'output_mode': 'count', 'path': 'a.txt'}", "$/a.txt:4\n");
+        EXPECT_OK("Grep", "{'pattern': 'two', 'glob': '*.log'}", "nothing matches");
+        EXPECT_OK("Grep", "{'pattern': 'two', 'glob': '*.log', 'ignored': true}", "$/left.log\n");
+        EXPECT_ERROR("Grep", "{'pattern': 'a('}", "invalid pattern at byte 3: missing closing parenthesis");
+        EXPECT_ERROR("Grep", "{'pattern': 'a', 'path': 'none'}", "no such file or directory: $/none");
+        EXPECT_ERROR("Grep", "{'pattern': 'a', 'path': '..'}", "path is outside workspace root: .. is not in $");
+        EXPECT_ERROR("Grep", "{'pattern': 'a', 'output_mode': 'x'}",
+                     "output_mode must be files_with_matches, content or count");
 }
 
-static void test_grep_shows_what_is_around(void **state)
+static void test_grep_shows_context_lines(void **state)
 {
         (void)state;
-        put("f", "1\n2\n3 x\n4\n5\n6\n7 x\n8 x\n9\n");
-        GOOD("Grep", "{'pattern': 'x', 'output_mode': 'content', 'context': 1}",
-             "$/f-2-2\n$/f:3:3 x\n$/f-4-4\n--\n$/f-6-6\n$/f:7:7 x\n$/f:8:8 x\n$/f-9-9\n");
-        GOOD("Grep", "{'pattern': 'x', 'output_mode': 'content', 'before': 2}",
-             "$/f-1-1\n$/f-2-2\n$/f:3:3 x\n--\n$/f-5-5\n$/f-6-6\n$/f:7:7 x\n$/f:8:8 x\n");
-        GOOD("Grep", "{'pattern': 'x', 'output_mode': 'content', 'head_limit': 1}",
-             "$/f:3:3 x\n(there is more; narrow the pattern or raise head_limit)\n");
-        GOOD("Grep", "{'pattern': '2\\\\s3', 'output_mode': 'content'}", "nothing matches"); /* not over the end of a line */
-        GOOD("Grep", "{'pattern': '2\\\\s3', 'output_mode': 'content', 'multiline': true}", "$/f:2:2\n$/f:3:3 x\n");
+        write_file("f", "1\n2\n3 x\n4\n5\n6\n7 x\n8 x\n9\n");
+        EXPECT_OK("Grep", "{'pattern': 'x', 'output_mode': 'content', 'context': 1}",
+                  "$/f-2-2\n$/f:3:3 x\n$/f-4-4\n--\n$/f-6-6\n$/f:7:7 x\n$/f:8:8 x\n$/f-9-9\n");
+        EXPECT_OK("Grep", "{'pattern': 'x', 'output_mode': 'content', 'before': 2}",
+                  "$/f-1-1\n$/f-2-2\n$/f:3:3 x\n--\n$/f-5-5\n$/f-6-6\n$/f:7:7 x\n$/f:8:8 x\n");
+        EXPECT_OK("Grep", "{'pattern': 'x', 'output_mode': 'content', 'head_limit': 1}",
+                  "$/f:3:3 x\n(there is more; narrow the pattern or raise head_limit)\n");
+        /* a match does not span lines */
+        EXPECT_OK("Grep", "{'pattern': '2\\\\s3', 'output_mode': 'content'}", "nothing matches");
+        EXPECT_OK("Grep", "{'pattern': '2\\\\s3', 'output_mode': 'content', 'multiline': true}",
+                  "$/f:2:2\n$/f:3:3 x\n");
 }
 
-static void test_grep_has_bounds(void **state)
+static void test_grep_limits_lines_and_slow_patterns(void **state)
 {
         (void)state;
         bool error = false;
         char *line = malloc(100000);
         memset(line, 'a', 100000);
-        put_bytes("long", line, 100000);
+        write_bytes("long", line, 100000);
         free(line);
         const char *text = call("Grep", "{'pattern': 'a', 'output_mode': 'content'}", &error);
         assert_false(error);
         assert_in_range(strlen(text), 2000, 2200);
-        BAD("Grep", "{'pattern': '(a|aa)+[^a]'}", "the pattern takes too long; make it simpler");
-        put("other", "aab\n");
-        GOOD("Grep", "{'pattern': '(a|aa)+[^a]'}", /* one file does not spoil the others */
-             "$/other\n(1 files were passed over: the pattern takes too long in them)\n");
-        put_bytes("odd", "caf\xe9 x\n", 7);
-        GOOD("Grep", "{'pattern': 'x', 'output_mode': 'content', 'path': 'odd'}", "$/odd:1:caf\xef\xbf\xbd x\n");
+        EXPECT_ERROR("Grep", "{'pattern': '(a|aa)+[^a]'}", "the pattern takes too long; make it simpler");
+        write_file("other", "aab\n");
+        EXPECT_OK("Grep", "{'pattern': '(a|aa)+[^a]'}", /* other files are still searched */
+                  "$/other\n(1 files were skipped: the pattern takes too long in them)\n");
+        write_bytes("odd", "caf\xe9 x\n", 7);
+        EXPECT_OK("Grep", "{'pattern': 'x', 'output_mode': 'content', 'path': 'odd'}", "$/odd:1:caf\xef\xbf\xbd x\n");
 }
 
-static void test_rules_from_around_and_from_other_files(void **state)
+static void test_ignore_rules_of_parents_and_other_files_are_applied(void **state)
 {
         (void)state;
-        assert_int_equal(mkdir("src", 0755) | mkdir("src/deep", 0755) | mkdir(".git", 0755) | mkdir(".git/info", 0755), 0);
-        static const char *const names[] = { "src/a.o", "src/deep/b.o", "src/deep/c.c", "src/deep/d.local", "src/deep/e.own",
-                                             "src/deep/back.o" };
+        assert_int_equal(mkdir("src", 0755) | mkdir("src/deep", 0755) | mkdir(".git", 0755) | mkdir(".git/info", 0755),
+                         0);
+        static const char *const names[] = { "src/a.o",          "src/deep/b.o",   "src/deep/c.c",
+                                             "src/deep/d.local", "src/deep/e.own", "src/deep/back.o" };
         for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-                put_at(names[i], "x\n", 100 + (time_t)i);
-        put_at(".gitignore", "*.o\n/src/deep/c.*\n", 1);
-        put_at(".git/info/exclude", "*.local\n", 1);
-        put_at("src/.ignore", "*.own\n!back.o\n", 1);
-        GOOD("Glob", "{'pattern': '[!.]*'}", "$/src/deep/back.o\n");
-        GOOD("Glob", "{'pattern': '[!.]*', 'path': 'src/deep'}", "$/src/deep/back.o\n");
-        GOOD("Grep", "{'pattern': 'x', 'path': 'src/deep'}", "$/src/deep/back.o\n");
-        GOOD("Grep", "{'pattern': 'x', 'path': 'src/a.o'}", "$/src/a.o\n"); /* what was named is wanted */
-        put_at("src/.ignore", "", 1);
-        GOOD("Glob", "{'pattern': '[!.]*', 'path': 'src'}", "$/src/deep/e.own\n");
+                write_file_at(names[i], "x\n", 100 + (time_t)i);
+        write_file_at(".gitignore", "*.o\n/src/deep/c.*\n", 1);
+        write_file_at(".git/info/exclude", "*.local\n", 1);
+        write_file_at("src/.ignore", "*.own\n!back.o\n", 1);
+        EXPECT_OK("Glob", "{'pattern': '[!.]*'}", "$/src/deep/back.o\n");
+        EXPECT_OK("Glob", "{'pattern': '[!.]*', 'path': 'src/deep'}", "$/src/deep/back.o\n");
+        EXPECT_OK("Grep", "{'pattern': 'x', 'path': 'src/deep'}", "$/src/deep/back.o\n");
+        EXPECT_OK("Grep", "{'pattern': 'x', 'path': 'src/a.o'}", "$/src/a.o\n"); /* named, so not ignored */
+        write_file_at("src/.ignore", "", 1);
+        EXPECT_OK("Glob", "{'pattern': '[!.]*', 'path': 'src'}", "$/src/deep/e.own\n");
 }
 
-static void test_filters_by_names_and_types(void **state)
+static void test_files_are_filtered_by_glob_and_type(void **state)
 {
         (void)state;
         assert_int_equal(mkdir("d", 0755), 0);
         static const char *const names[] = { "a.c", "b.h", "c.py", "d/e.c", "d/Makefile", "d/{x}", "d/t.tsx" };
         for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-                put_at(names[i], "x\n", 100 - (time_t)i);
-        GOOD("Grep", "{'pattern': 'x', 'type': 'c'}", "$/a.c\n$/b.h\n$/d/e.c\n");
-        GOOD("Grep", "{'pattern': 'x', 'type': 'c', 'glob': 'd/*'}", "$/d/e.c\n");
-        GOOD("Grep", "{'pattern': 'x', 'type': 'make'}", "$/d/Makefile\n");
-        GOOD("Grep", "{'pattern': 'x', 'glob': '*.{py,ts{,x}}'}", "nothing matches"); /* braces do not nest */
-        GOOD("Grep", "{'pattern': 'x', 'glob': '*.{py,tsx}'}", "$/c.py\n$/d/t.tsx\n");
-        GOOD("Glob", "{'pattern': '{*.c,d/*.tsx}'}", "$/a.c\n$/d/e.c\n$/d/t.tsx\n");
-        GOOD("Glob", "{'pattern': 'd/**/*.{c,tsx}'}", "$/d/e.c\n$/d/t.tsx\n");
-        GOOD("Glob", "{'pattern': '**/Make*'}", "$/d/Makefile\n");
-        BAD("Grep", "{'pattern': 'x', 'type': 'pyton'}",
-            "there is no type 'pyton'; did you mean python? Known with this letter: pascal, perl, php, protobuf, ps, py, python");
-        BAD("Grep", "{'pattern': 'x', 'glob': '[a'}", "glob is wrong: a '[' is not closed; write \\[ for the character itself");
-        BAD("Glob", "{'pattern': '{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}'}",
-            "the pattern is wrong: its braces stand for too many patterns");
+                write_file_at(names[i], "x\n", 100 - (time_t)i);
+        EXPECT_OK("Grep", "{'pattern': 'x', 'type': 'c'}", "$/a.c\n$/b.h\n$/d/e.c\n");
+        EXPECT_OK("Grep", "{'pattern': 'x', 'type': 'c', 'glob': 'd/*'}", "$/d/e.c\n");
+        EXPECT_OK("Grep", "{'pattern': 'x', 'type': 'make'}", "$/d/Makefile\n");
+        EXPECT_OK("Grep", "{'pattern': 'x', 'glob': '*.{py,ts{,x}}'}", "nothing matches"); /* braces do not nest */
+        EXPECT_OK("Grep", "{'pattern': 'x', 'glob': '*.{py,tsx}'}", "$/c.py\n$/d/t.tsx\n");
+        EXPECT_OK("Glob", "{'pattern': '{*.c,d/*.tsx}'}", "$/a.c\n$/d/e.c\n$/d/t.tsx\n");
+        EXPECT_OK("Glob", "{'pattern': 'd/**/*.{c,tsx}'}", "$/d/e.c\n$/d/t.tsx\n");
+        EXPECT_OK("Glob", "{'pattern': '**/Make*'}", "$/d/Makefile\n");
+        EXPECT_ERROR("Grep", "{'pattern': 'x', 'type': 'pyton'}",
+                     "there is no type 'pyton'; did you mean python? Known with this letter: pascal, perl, php, "
+                     "protobuf, ps, py, python");
+        EXPECT_ERROR("Grep", "{'pattern': 'x', 'glob': '[a'}",
+                     "invalid glob: a '[' is not closed; write \\[ for the character itself");
+        EXPECT_ERROR("Glob", "{'pattern': '{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}'}",
+                     "invalid pattern: its braces expand to too many patterns");
 }
 
-static void test_fragments_of_patterns(void **state)
+static void test_fragments_of_patterns_are_found(void **state)
 {
         (void)state;
         static const struct {
-                const char *pattern, *fragment, *caseless; /* NULL: none */
+                const char *pattern, *fragment, *caseless; /* NULL: no fragment */
         } rows[] = {
                 { "plain", NULL, NULL },             { "\\b[a-z]+_[0-9]{3}\\b", "_[0-9]{3}", "_[0-9]{3}" },
                 { "[A-Z][a-z]+ing", "ing", "ing" }, { "\\w+_init\\s*\\(", "_init", "_init" },
@@ -188,7 +197,8 @@ static void test_fragments_of_patterns(void **state)
                         const char *expected = caseless ? rows[i].caseless : rows[i].fragment;
                         bool found = fragment_find(rows[i].pattern, caseless, &start, &length);
                         if (found != (expected != NULL) ||
-                            (found && (strlen(expected) != length || memcmp(rows[i].pattern + start, expected, length) != 0)))
+                            (found &&
+                             (strlen(expected) != length || memcmp(rows[i].pattern + start, expected, length) != 0)))
                                 fail_msg("%s: %.*s", rows[i].pattern, found ? (int)length : 0, rows[i].pattern + start);
                 }
         }
@@ -201,16 +211,16 @@ static unsigned random_below(unsigned bound)
         return (unsigned)(state >> 33) % bound;
 }
 
-static void add_random(struct text *out, const char *const *pieces, size_t count, unsigned most)
+static void add_random(struct text *out, const char *const *pieces, size_t count, unsigned threads)
 {
-        for (unsigned i = 0, n = 1 + random_below(most); i < n; i++)
+        for (unsigned i = 0, n = 1 + random_below(threads); i < n; i++)
                 text_add(out, pieces[random_below((unsigned)count)]);
 }
 
 static size_t count_lines(const struct matcher *r, const char *text, size_t length, bool one_by_one)
 {
         static const atomic_bool stop;
-        struct matcher_hand *h = matcher_hand_new(r, &stop);
+        struct matcher_state *h = matcher_state_new(r, &stop);
         size_t count = 0, start = 0, end = 0;
         for (size_t at = 0, next = length; at < length; at = next) {
                 next = one_by_one ? (size_t)((const char *)memchr(text + at, '\n', length - at) - text) + 1 : length;
@@ -218,37 +228,44 @@ static size_t count_lines(const struct matcher *r, const char *text, size_t leng
                 while (matcher_next(h, &start, &end) == 1)
                         count += at + end;
         }
-        matcher_hand_free(h);
+        matcher_state_free(h);
         return count;
 }
 
-/* Whatever is looked for first, what is found is what a search line by line finds. */
-static void test_the_quick_way_finds_what_the_slow_one_does(void **state)
+/* The matcher first looks for fragments in the whole text; it finds the same as a search line by line. */
+static void test_searching_for_fragments_first_finds_the_same_lines(void **state)
 {
         (void)state;
-        static const char *const pieces[] = { "a", "b", "_", "k", "[ab]", "[^a]", "\\w", ".", "a+", "b*", "k?", "_{2}", "(a|b_)",
-                                              "(?:ab)?", "^", "$", "\\b", "|", "\\s", "\xc3\xa9", "(?=b)", "(?!k)", "[a-k]{1,2}" };
-        static const char *const words[] = { "a", "b", "_", "k", "K", "ab", "\n", " ", "\xc3\xa9", "\xe9", "\xe2\x84\xaa", "B_" };
+        static const char *const pieces[] = { "a",   "b",  "_",   "k",        "[ab]",   "[^a]",    "\\w",       ".",
+                                              "a+",  "b*", "k?",  "_{2}",     "(a|b_)", "(?:ab)?", "^",         "$",
+                                              "\\b", "|",  "\\s", "\xc3\xa9", "(?=b)",  "(?!k)",   "[a-k]{1,2}" };
+        static const char *const words[] = {
+                "a", "b", "_", "k", "K", "ab", "\n", " ", "\xc3\xa9", "\xe9", "\xe2\x84\xaa", "B_"
+        };
+        int compiled = 0;
         for (int i = 0; i < 3000; i++) {
                 CLEANUP_TEXT struct text pattern = { 0 }, text = { 0 };
                 char why[200];
                 add_random(&pattern, pieces, ARRAY_SIZE(pieces), 7);
                 add_random(&text, words, ARRAY_SIZE(words), 60);
                 text_add(&text, "\n");
-                struct matcher *r = matcher_new(pattern.data, (struct matcher_options){ .caseless = i % 2 }, why, sizeof why);
+                struct matcher *r =
+                        matcher_new(pattern.data, (struct matcher_options){ .caseless = i % 2 }, why, sizeof why);
                 if (!r)
                         continue;
+                compiled++;
                 if (count_lines(r, text.data, text.length, false) != count_lines(r, text.data, text.length, true))
                         fail_msg("%s in %s", pattern.data, text.data);
                 matcher_free(r);
         }
+        assert_true(compiled > 1500);
 }
 
-/* A file that does not fit into the window gives what one that fits does. */
-static void test_grep_reads_large_files_in_windows(void **state)
+/* The result is the same if the file does not fit into the window. */
+static void test_grep_finds_the_same_with_any_window_size(void **state)
 {
         (void)state;
-        static const char *const questions[] = {
+        static const char *const searches[] = {
                 "{'pattern': '[37]5', 'output_mode': 'content', 'context': 2}",
                 "{'pattern': '99$', 'output_mode': 'content', 'before': 3}",
                 "{'pattern': ' 1.?0', 'output_mode': 'content', 'after': 5}",
@@ -258,26 +275,27 @@ static void test_grep_reads_large_files_in_windows(void **state)
         };
         CLEANUP_TEXT struct text lines = { 0 };
         for (int i = 0; i < 400; i++)
-                text_format(&lines, "line %d\n%s", i, i == 200 ? "a very long xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\n" : "");
-        put("f", lines.data);
-        for (size_t i = 0; i < ARRAY_SIZE(questions); i++) {
+                text_format(&lines, "line %d\n%s", i,
+                            i == 200 ? "a very long xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\n" : "");
+        write_file("f", lines.data);
+        for (size_t i = 0; i < ARRAY_SIZE(searches); i++) {
                 bool error = false;
-                CLEANUP_FREE char *whole = strdup(call("Grep", questions[i], &error));
+                CLEANUP_FREE char *expected = strdup(call("Grep", searches[i], &error));
                 assert_false(error);
-                assert_string_not_equal(whole, "nothing matches");
+                assert_string_not_equal(expected, "nothing matches");
                 for (size_t window = 4; window < 200; window += 13) {
                         scan_set_window(window);
-                        assert_string_equal(call("Grep", questions[i], &error), whole);
+                        assert_string_equal(call("Grep", searches[i], &error), expected);
                 }
                 scan_set_window(256 << 10);
         }
 }
 
-/* However many threads there are, the answer is the same. */
-static void test_searches_with_any_number_of_threads(void **state)
+/* The answer is the same for any number of threads. */
+static void test_searches_find_the_same_with_any_number_of_threads(void **state)
 {
         (void)state;
-        static const char *const questions[][2] = {
+        static const char *const searches[][2] = {
                 { "Grep", "{'pattern': 'x'}" }, { "Grep", "{'pattern': 'x', 'head_limit': 7}" },
                 { "Grep", "{'pattern': 'x', 'output_mode': 'content', 'head_limit': 33}" },
                 { "Glob", "{'pattern': '**/f*1', 'limit': 20}" },
@@ -288,28 +306,29 @@ static void test_searches_with_any_number_of_threads(void **state)
                 (void)mkdir(name, 0755);
                 for (int j = 0; j < (i == 6 ? 300 : 12); j++) {
                         (void)snprintf(name, sizeof name, i % 3 ? "d%d/e/f%d-%d" : "d%d/f%d-%d", i - i % 3, i, j);
-                        put_at(name, "x\ny\nx\n", 100 + i);
+                        write_file_at(name, "x\ny\nx\n", 100 + i);
                 }
         }
         assert_int_equal(mkdir("many", 0755), 0);
-        for (int i = 0; i < 17000; i++) { /* more than is read of a directory at a time */
+        for (int i = 0; i < 17000; i++) { /* more than one read of a directory returns */
                 (void)snprintf(name, sizeof name, "many/m%d", i);
                 assert_int_equal(link("d0/f0-0", name), 0);
         }
-        GOOD("Glob", "{'pattern': 'm*9', 'limit': 1}", "$/many/m10009\n(1699 more match; narrow the pattern or raise the limit)\n");
-        for (size_t i = 0; i < ARRAY_SIZE(questions); i++) {
+        EXPECT_OK("Glob", "{'pattern': 'm*9', 'limit': 1}",
+                  "$/many/m10009\n(1699 more match; narrow the pattern or raise the limit)\n");
+        for (size_t i = 0; i < ARRAY_SIZE(searches); i++) {
                 bool error = false;
-                CLEANUP_FREE char *alone = NULL;
+                CLEANUP_FREE char *expected = NULL;
                 walk_limit_threads(0);
-                alone = strdup(call(questions[i][0], questions[i][1], &error));
+                expected = strdup(call(searches[i][0], searches[i][1], &error));
                 assert_false(error);
-                for (unsigned most = 1; most <= 8; most *= 2) {
-                        walk_limit_threads(most);
-                        assert_string_equal(call(questions[i][0], questions[i][1], &error), alone);
+                for (unsigned threads = 1; threads <= 8; threads *= 2) {
+                        walk_limit_threads(threads);
+                        assert_string_equal(call(searches[i][0], searches[i][1], &error), expected);
                 }
         }
         json_t *arguments = json_pack("{s:s}", "pattern", "x");
-        for (unsigned i = 0; i < 100; i++) { /* and nobody has to wait for its end */
+        for (unsigned i = 0; i < 100; i++) { /* a search can be freed before it ends */
                 struct tool_answer answer;
                 walk_limit_threads(i % 9);
                 struct job *job = toolbox_call(&box, &tool_grep, arguments, &answer);
@@ -321,17 +340,17 @@ static void test_searches_with_any_number_of_threads(void **state)
         }
         json_decref(arguments);
         walk_limit_threads(8);
-        (void)usleep(200000); /* the last threads go */
+        (void)usleep(200000); /* until the last threads have exited */
 }
 
-/* What could take for ever is noticed: many places that each take their time, and one line without end. */
-static void test_grep_can_be_stopped_in_a_file(void **state)
+/* Searches that would take very long can be stopped: many slow matches, and an endless line. */
+static void test_grep_can_be_stopped_inside_a_file(void **state)
 {
         (void)state;
         CLEANUP_TEXT struct text lines = { 0 };
         for (int i = 0; i < 20000; i++)
                 text_add(&lines, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa ");
-        put("f", lines.data);
+        write_file("f", lines.data);
         struct tool_answer answer;
         json_t *arguments = json_pack("{s:s}", "pattern", "a*a*a*a*a*[bc]");
         struct job *job = toolbox_call(&box, &tool_grep, arguments, &answer);
@@ -343,26 +362,27 @@ static void test_grep_can_be_stopped_in_a_file(void **state)
         assert_string_equal(message.data, "0 files searched");
         job_free(job);
         json_decref(arguments);
-        (void)usleep(300000); /* under a sanitizer: it has ended, or its memory is lost */
-        BAD("Grep", "{'pattern': '(?=(a+))\\\\1\\\\1[bc]|(a|aa)+[bc]'}", "the pattern takes too long; make it simpler");
+        (void)usleep(300000); /* the search must have ended, or the leak sanitizer reports it */
+        EXPECT_ERROR("Grep", "{'pattern': '(?=(a+))\\\\1\\\\1[bc]|(a|aa)+[bc]'}",
+                     "the pattern takes too long; make it simpler");
 }
 
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_glob_patterns),
-                cmocka_unit_test(test_fragments_of_patterns),
-                cmocka_unit_test(test_the_quick_way_finds_what_the_slow_one_does),
+                cmocka_unit_test(test_glob_patterns_match_paths),
+                cmocka_unit_test(test_fragments_of_patterns_are_found),
+                cmocka_unit_test(test_searching_for_fragments_first_finds_the_same_lines),
                 IN_BOX(test_glob_finds_the_newest_first),
-                IN_BOX(test_gitignore_rules),
+                IN_BOX(test_gitignore_rules_are_applied),
                 IN_BOX(test_grep_finds_files_lines_and_counts),
-                IN_BOX(test_grep_shows_what_is_around),
-                IN_BOX(test_grep_has_bounds),
-                IN_BOX(test_rules_from_around_and_from_other_files),
-                IN_BOX(test_filters_by_names_and_types),
-                IN_BOX(test_grep_reads_large_files_in_windows),
-                IN_BOX(test_searches_with_any_number_of_threads),
-                IN_BOX(test_grep_can_be_stopped_in_a_file),
+                IN_BOX(test_grep_shows_context_lines),
+                IN_BOX(test_grep_limits_lines_and_slow_patterns),
+                IN_BOX(test_ignore_rules_of_parents_and_other_files_are_applied),
+                IN_BOX(test_files_are_filtered_by_glob_and_type),
+                IN_BOX(test_grep_finds_the_same_with_any_window_size),
+                IN_BOX(test_searches_find_the_same_with_any_number_of_threads),
+                IN_BOX(test_grep_can_be_stopped_inside_a_file),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
-/* The shapes of secrets: each is found, and what is near it is not. */
+/* The shapes of secrets: each is found, and similar text is not. */
 #include "test_scrub_fixture.h"
 
-/* --- words of their own --- */
+/* --- tokens, recognized by themselves --- */
 
 static const struct {
         const char *name, *secret;
@@ -135,10 +135,10 @@ static const struct {
         { "pem-private-key", "LS0tLS1CRUdJTiBSU0EgUFJJVkFURSBLRV{s40}" },
 };
 
-static void test_each_token_is_taken_out_wherever_it_stands(void **state)
+static void test_each_token_is_replaced_in_any_context(void **state)
 {
         (void)state;
-        static const char *const around[][2] = {
+        static const char *const contexts[][2] = {
                 { "", "" }, { "a ", " b\n" }, { "x=\"", "\"," }, { "(", ")" }, { "https://h/?t=", "&u=1" },
                                                                      { "line\\n", "\\n" },
                 { "u%3D", "&" }, { "\\u0026", "\\u0026" }, { "\033[1;32m", "\033[0m" }, { "1:\t", "\r\n" },
@@ -146,40 +146,40 @@ static void test_each_token_is_taken_out_wherever_it_stands(void **state)
         };
         CLEANUP_SCRUBBER struct scrubber *s = new_scrubber();
         for (size_t i = 0; i < ARRAY_SIZE(tokens); i++)
-                for (size_t j = 0; j < ARRAY_SIZE(around); j++) {
+                for (size_t j = 0; j < ARRAY_SIZE(contexts); j++) {
                         char text[512], expected[256];
-                        /* Where a token starts cannot be told when digits follow on digits. */
-                        if (text_starts(tokens[i].secret, "{n") && text_starts(around[j][0], "\\u"))
+                        /* A token that starts with a digit cannot be told from the digits before it. */
+                        if (text_starts(tokens[i].secret, "{n") && text_starts(contexts[j][0], "\\u"))
                                 continue;
-                        (void)snprintf(text, sizeof text, "%s%s%s", around[j][0], tokens[i].secret, around[j][1]);
-                        (void)snprintf(expected, sizeof expected, "%s[REDACTED:%s]%s", around[j][0], tokens[i].name,
-                         around[j][1]);
+                        (void)snprintf(text, sizeof text, "%s%s%s", contexts[j][0], tokens[i].secret, contexts[j][1]);
+                        (void)snprintf(expected, sizeof expected, "%s[REDACTED:%s]%s", contexts[j][0], tokens[i].name,
+                         contexts[j][1]);
                         assert_scrubbed(s, text, expected);
                 }
 }
 
-static void test_a_word_around_it_or_a_missing_character_makes_it_none(void **state)
+static void test_a_token_inside_a_word_or_too_short_is_not_changed(void **state)
 {
         (void)state;
         CLEANUP_SCRUBBER struct scrubber *s = new_scrubber();
         for (size_t i = 0; i < ARRAY_SIZE(tokens); i++) {
-                CLEANUP_FREE char *secret = fill(tokens[i].secret);
+                CLEANUP_FREE char *secret = expand(tokens[i].secret);
                 char text[512];
                 (void)snprintf(text, sizeof text, "x%s y", secret);
-                assert_kept(s, text);
+                assert_unchanged(s, text);
                 (void)snprintf(text, sizeof text, "_%s y", secret);
-                assert_kept(s, text);
+                assert_unchanged(s, text);
                 if (strncmp(secret, "LS0t", 4) == 0)
-                        continue; /* its prefix says it all */
+                        continue; /* its prefix alone is enough */
                 (void)snprintf(text, sizeof text, "%.*s y", (int)strlen(secret) - 1, secret);
-                assert_kept(s, text);
+                assert_unchanged(s, text);
         }
 }
 
-static void test_each_shape_of_the_table_is_tested(void **state)
+static void test_each_shape_of_the_table_is_listed_here(void **state)
 {
         (void)state;
-        static const char *const elsewhere[] = {
+        static const char *const tested_elsewhere[] = {
                 "pem-private-key", "putty-private-key", "aws-secret-key", "aws-session-token", "azure-storage-key",
                 "azure-shared-access-key", "azure-sas-signature", "npm-auth-token", "docker-config-auth",
                 "slack-webhook",
@@ -191,14 +191,14 @@ static void test_each_shape_of_the_table_is_tested(void **state)
                 bool found = false;
                 for (size_t j = 0; j < ARRAY_SIZE(tokens); j++)
                         found |= strcmp(shapes[i].name, tokens[j].name) == 0;
-                for (size_t j = 0; j < ARRAY_SIZE(elsewhere); j++)
-                        found |= strcmp(shapes[i].name, elsewhere[j]) == 0;
+                for (size_t j = 0; j < ARRAY_SIZE(tested_elsewhere); j++)
+                        found |= strcmp(shapes[i].name, tested_elsewhere[j]) == 0;
                 if (!found)
                         fail_msg("no test of %s", shapes[i].name);
         }
 }
 
-static void test_a_longer_token_is_taken_out_whole(void **state)
+static void test_a_longer_token_is_replaced_completely_or_not_at_all(void **state)
 {
         (void)state;
         CLEANUP_SCRUBBER struct scrubber *s = new_scrubber();
@@ -206,26 +206,26 @@ static void test_a_longer_token_is_taken_out_whole(void **state)
         assert_scrubbed(s, "sk-ant-api03-{d93}AA.", R("anthropic-api-key") ".");
         assert_scrubbed(s, "sk-proj-{d300}\n", R("openai-api-key") "\n");
         assert_scrubbed(s, "glpat-{d27}.01.{l9} b", R("gitlab-token") " b");
-        assert_kept(s, "AKIA{u17}");
-        assert_kept(s, "AIza{d36}");
-        assert_kept(s, "npm_{a37}");
+        assert_unchanged(s, "AKIA{u17}");
+        assert_unchanged(s, "AIza{d36}");
+        assert_unchanged(s, "npm_{a37}");
 }
 
-static void test_what_only_looks_like_a_token_stays(void **state)
+static void test_text_that_resembles_a_token_is_not_changed(void **state)
 {
         (void)state;
         CLEANUP_SCRUBBER struct scrubber *s = new_scrubber();
-        assert_kept(s, "task-force-one-two-three-four sk-SK risk-{a20} ask-{a20}");
-        assert_kept(s, "sk-xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx sk-abcdefghijklmnopqrstuvwxyz");
-        assert_kept(s, "EAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA");
-        assert_kept(s, "ghp_short akia{u16} AKIA{l16}");
-        assert_kept(s, "secret_santa_is_a_very_long_identifier_with_words");
-        assert_kept(s, "commit {h40} sha256:{h64} {h8}-{h4}-{h4}-{h4}-{h12}");
+        assert_unchanged(s, "task-force-one-two-three-four sk-SK risk-{a20} ask-{a20}");
+        assert_unchanged(s, "sk-xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx sk-abcdefghijklmnopqrstuvwxyz");
+        assert_unchanged(s, "EAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA");
+        assert_unchanged(s, "ghp_short akia{u16} AKIA{l16}");
+        assert_unchanged(s, "secret_santa_is_a_very_long_identifier_with_words");
+        assert_unchanged(s, "commit {h40} sha256:{h64} {h8}-{h4}-{h4}-{h4}-{h12}");
 }
 
-/* --- known by their place --- */
+/* --- values, recognized by the text around them --- */
 
-static void test_values_are_taken_out_and_names_stay(void **state)
+static void test_values_are_replaced_and_their_names_stay(void **state)
 {
         (void)state;
         CLEANUP_SCRUBBER struct scrubber *s = new_scrubber();
@@ -252,22 +252,22 @@ static void test_values_are_taken_out_and_names_stay(void **state)
         };
         for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
                 assert_scrubbed(s, cases[i][0], cases[i][1]);
-        assert_kept(s, "aws_secret_access_key = {s41}\n");
-        assert_kept(s, "Authorization: Bearer $TOKEN\nAuthorization: Bearer <token>\n");
-        assert_kept(s, "api_key = 'get_the_key_from_somewhere' password: \"is required here\"");
+        assert_unchanged(s, "aws_secret_access_key = {s41}\n");
+        assert_unchanged(s, "Authorization: Bearer $TOKEN\nAuthorization: Bearer <token>\n");
+        assert_unchanged(s, "api_key = 'get_the_key_from_somewhere' password: \"is required here\"");
 }
 
-static void test_tokens_of_three_parts(void **state)
+static void test_json_web_tokens_are_replaced(void **state)
 {
         (void)state;
         CLEANUP_SCRUBBER struct scrubber *s = new_scrubber();
         assert_scrubbed(s, "a eyJ{a33}.eyJ{d60}.{d43} b", "a " R("jwt") " b");
         assert_scrubbed(s, "\\neyJ{a33}.eyJ{d60}.{d43}\\n", "\\n" R("jwt") "\\n");
         assert_scrubbed(s, "eyJ{a2000}.eyJ{d4000}.{d400}\n", R("jwt") "\n");
-        assert_kept(s, "eyJ{a33} {a33}.{a20} a.eyJ{a20}");
+        assert_unchanged(s, "eyJ{a33} {a33}.{a20} a.eyJ{a20}");
 }
 
-static void test_a_url_loses_user_and_password_and_nothing_else(void **state)
+static void test_only_the_credentials_of_a_url_are_replaced(void **state)
 {
         (void)state;
         CLEANUP_SCRUBBER struct scrubber *s = new_scrubber();
@@ -276,13 +276,13 @@ static void test_a_url_loses_user_and_password_and_nothing_else(void **state)
         assert_scrubbed(s, "postgres://app:p@ss:{a6}@db:5432/app", "postgres://" R("basic-auth-url") "@db:5432/app");
         assert_scrubbed(s, "redis://:{a12}@[::1]:6379", "redis://" R("basic-auth-url") "@[::1]:6379");
         assert_scrubbed(s, "https://x:ghp_{a36}@github.com", "https://" R("basic-auth-url") "@github.com");
-        assert_kept(s, "http://host:8080/a@b http://host:80 see http://a/b:c@d");
-        assert_kept(s, "http://user:password@host http://u:$PASS@host http://u:${P}@host");
-        assert_kept(s, "http://u:<pw>@host http://u:****@host");
-        assert_kept(s, "mailto:a@b.c ssh://git@host/x");
+        assert_unchanged(s, "http://host:8080/a@b http://host:80 see http://a/b:c@d");
+        assert_unchanged(s, "http://user:password@host http://u:$PASS@host http://u:${P}@host");
+        assert_unchanged(s, "http://u:<pw>@host http://u:****@host");
+        assert_unchanged(s, "mailto:a@b.c ssh://git@host/x");
 }
 
-static void test_environment_assignments(void **state)
+static void test_secret_values_of_environment_variables_are_replaced(void **state)
 {
         (void)state;
         CLEANUP_SCRUBBER struct scrubber *s = new_scrubber();
@@ -302,7 +302,7 @@ static void test_environment_assignments(void **state)
         };
         for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
                 assert_scrubbed(s, cases[i][0], cases[i][1]);
-        static const char *const kept[] = {
+        static const char *const unchanged[] = {
                 "API_KEY=\n", "API_KEY=$OTHER_KEY\n", "API_KEY=${OTHER_KEY:-x}\n", "API_KEY=$(cat keyfile)\n",
                 "PASSWORD=<password>", "TOKEN=your-token-here", "TOKEN=changeme123", "SECRET=short",
                 "KEYBOARD=us-international", "MONKEY=see-monkey-do", "API_KEY_FILE=/run/secrets/api_key",
@@ -310,22 +310,22 @@ static void test_environment_assignments(void **state)
                 "X_TOKEN=0x10100400,", "PASSWORD = getpass.getpass()", "TOKEN_TYPE = 'urn:ietf:token-type'",
                 "HASH_KEY: some words",
         };
-        for (size_t i = 0; i < ARRAY_SIZE(kept); i++)
-                assert_kept(s, kept[i]);
+        for (size_t i = 0; i < ARRAY_SIZE(unchanged); i++)
+                assert_unchanged(s, unchanged[i]);
 }
 
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_each_token_is_taken_out_wherever_it_stands),
-                cmocka_unit_test(test_a_word_around_it_or_a_missing_character_makes_it_none),
-                cmocka_unit_test(test_each_shape_of_the_table_is_tested),
-                cmocka_unit_test(test_a_longer_token_is_taken_out_whole),
-                cmocka_unit_test(test_what_only_looks_like_a_token_stays),
-                cmocka_unit_test(test_values_are_taken_out_and_names_stay),
-                cmocka_unit_test(test_tokens_of_three_parts),
-                cmocka_unit_test(test_a_url_loses_user_and_password_and_nothing_else),
-                cmocka_unit_test(test_environment_assignments),
+                cmocka_unit_test(test_each_token_is_replaced_in_any_context),
+                cmocka_unit_test(test_a_token_inside_a_word_or_too_short_is_not_changed),
+                cmocka_unit_test(test_each_shape_of_the_table_is_listed_here),
+                cmocka_unit_test(test_a_longer_token_is_replaced_completely_or_not_at_all),
+                cmocka_unit_test(test_text_that_resembles_a_token_is_not_changed),
+                cmocka_unit_test(test_values_are_replaced_and_their_names_stay),
+                cmocka_unit_test(test_json_web_tokens_are_replaced),
+                cmocka_unit_test(test_only_the_credentials_of_a_url_are_replaced),
+                cmocka_unit_test(test_secret_values_of_environment_variables_are_replaced),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* SOCKS5: what a client may say, in whatever pieces, and what it is answered. */
+/* SOCKS5: which requests are accepted, in pieces of any size, and the answers. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,20 +16,20 @@
 #define NAME_443 "\5\1\0\3\013example.com\1\273"
 #define REPLY(code) "\5" code "\0\1\0\0\0\0\0\0"
 
-/* A byte string, NULs and all. */
+/* A byte string, which may contain NULs, and its length. */
 #define BYTES(text) text, sizeof(text) - 1
 
 struct row {
-        const char *token; /* that is asked for; NULL: none */
+        const char *token; /* that is required; NULL: none */
         const char *input;
         size_t length;
         int status;
         const char *answer;
         size_t answer_length;
-        const char *host; /* when it is complete */
+        const char *host; /* if status is 1 */
         uint16_t port;
         bool is_address;
-        size_t behind; /* bytes that are not its own */
+        size_t rest_length; /* number of bytes after the request */
 };
 
 #define WAITING(token, input, answer) { token, BYTES(input), 0, BYTES(answer), NULL, 0, false, 0 }
@@ -45,7 +45,7 @@ static void check(const struct row *row, size_t number)
                 socks_begin(&s, row->token);
                 while (status == 0 && at < row->length) {
                         size_t n = row->length - at < piece ? row->length - at : piece, used;
-                        char *copy = malloc(n); /* in memory of its own, so that a read beyond it is seen */
+                        char *copy = malloc(n); /* so that a sanitizer finds reads beyond it */
                         memcpy(copy, row->input + at, n);
                         status = socks_take(&s, copy, n, &used, &answer);
                         free(copy);
@@ -61,11 +61,11 @@ static void check(const struct row *row, size_t number)
                         assert_string_equal(s.destination.host, row->host);
                         assert_int_equal(s.destination.port, row->port);
                         assert_int_equal(s.destination.is_address, row->is_address);
-                        assert_int_equal(row->length - at, row->behind);
+                        assert_int_equal(row->length - at, row->rest_length);
                 }
                 if (status < 0) {
                         size_t used = 7, before = answer.length;
-                        /* and nothing changes that */
+                        /* the refusal is final */
                         assert_int_equal(socks_take(&s, "\5", 1, &used, &answer), status);
                         assert_true(used == 0 && answer.length == before);
                 }
@@ -78,7 +78,7 @@ static void check_all(const struct row *rows, size_t count)
                 check(&rows[i], i);
 }
 
-static void test_requests_that_are_understood(void **state)
+static void test_valid_requests_are_accepted(void **state)
 {
         (void)state;
         static const struct row rows[] = {
@@ -93,7 +93,7 @@ static void test_requests_that_are_understood(void **state)
         check_all(rows, ARRAY_SIZE(rows));
 }
 
-static void test_what_is_not_whole_waits(void **state)
+static void test_incomplete_requests_wait_for_more(void **state)
 {
         (void)state;
         static const struct row rows[] = {
@@ -126,11 +126,11 @@ static void test_the_token_is_the_password(void **state)
         check_all(rows, ARRAY_SIZE(rows));
 }
 
-static void test_what_is_refused(void **state)
+static void test_other_protocols_and_malformed_requests_are_refused(void **state)
 {
         (void)state;
         static const struct row rows[] = {
-                /* SOCKS4 and 4a are told in their own words; others are told nothing */
+                /* SOCKS4 and 4a get an answer in their format; other protocols get none */
                 REFUSED(NULL, "\4\1\0\120\300\0\2\1\0", EPROTO, "\0\x5b\0\0\0\0\0\0"),
                 REFUSED(NULL, "\4\1\0\120\0\0\0\1\0example.com\0", EPROTO, "\0\x5b\0\0\0\0\0\0"),
                 REFUSED(NULL, "GET / HTTP/1.1\r\n", EPROTO, ""),
@@ -147,10 +147,10 @@ static void test_what_is_refused(void **state)
                 REFUSED(NULL, HELLO "\5\1\0\0", EOPNOTSUPP, "\5\0" REPLY("\10")),
                 REFUSED(NULL, HELLO "\5\1\0\2\1\1", EOPNOTSUPP, "\5\0" REPLY("\10")),
                 REFUSED(NULL, HELLO "\5\1\0\377\1\1", EOPNOTSUPP, "\5\0" REPLY("\10")),
-                /* messages that are none */
+                /* malformed messages */
                 REFUSED(NULL, HELLO "\4\1\0\1", EPROTO, "\5\0" REPLY("\1")),
                 REFUSED(NULL, HELLO "\5\1\1\1\300\0\2\1\0\120", EPROTO, "\5\0" REPLY("\1")),
-                /* hosts that are none */
+                /* malformed hosts */
                 REFUSED(NULL, HELLO "\5\1\0\3\0\1\273", EINVAL, "\5\0" REPLY("\4")),
                 REFUSED(NULL, HELLO "\5\1\0\3\013example\0com\1\273", EINVAL, "\5\0" REPLY("\4")),
                 REFUSED(NULL, HELLO "\5\1\0\3\014example.com\0\1\273", EINVAL, "\5\0" REPLY("\4")),
@@ -166,8 +166,8 @@ static void test_what_is_refused(void **state)
         check_all(rows, ARRAY_SIZE(rows));
 }
 
-/* The longest message that there can be, of each kind. */
-static void test_the_longest_messages(void **state)
+/* The longest possible message of each kind. */
+static void test_the_longest_messages_fit(void **state)
 {
         (void)state;
         CLEANUP_TEXT struct text input = { 0 }, answer = { 0 };
@@ -187,34 +187,34 @@ static void test_the_longest_messages(void **state)
         text_add_bytes(&input, name, 255);
         text_add_bytes(&input, "\1\273", 2);
         socks_begin(&s, token);
-        assert_int_equal(socks_take(&s, input.data, input.length, &used, &answer), -EINVAL); /* no name is so long */
+        assert_int_equal(socks_take(&s, input.data, input.length, &used, &answer), -EINVAL); /* the name is too long */
         assert_int_equal(used, input.length);
         assert_int_equal(answer.length, 4 + 10);
         assert_memory_equal(answer.data, "\5\2\1\0" REPLY("\4"), 14);
 }
 
-static void test_replies(void **state)
+static void test_replies_have_their_codes(void **state)
 {
         (void)state;
         CLEANUP_TEXT struct text answer = { 0 };
         socks_reply(SOCKS_CONNECTED, &answer);
         socks_reply(SOCKS_FORBIDDEN, &answer);
         socks_reply(SOCKS_HOST_UNREACHABLE, &answer);
-        socks_reply(SOCKS_REFUSED, &answer);
+        socks_reply(SOCKS_NO_SUCH_COMMAND, &answer);
         socks_reply(SOCKS_NO_SUCH_ADDRESS_TYPE, &answer);
         assert_int_equal(answer.length, 50);
-        assert_memory_equal(answer.data, REPLY("\0") REPLY("\2") REPLY("\4") REPLY("\5") REPLY("\10"), 50);
+        assert_memory_equal(answer.data, REPLY("\0") REPLY("\2") REPLY("\4") REPLY("\7") REPLY("\10"), 50);
 }
 
 int main(void)
 {
         static const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_requests_that_are_understood),
-                cmocka_unit_test(test_what_is_not_whole_waits),
+                cmocka_unit_test(test_valid_requests_are_accepted),
+                cmocka_unit_test(test_incomplete_requests_wait_for_more),
                 cmocka_unit_test(test_the_token_is_the_password),
-                cmocka_unit_test(test_what_is_refused),
-                cmocka_unit_test(test_the_longest_messages),
-                cmocka_unit_test(test_replies),
+                cmocka_unit_test(test_other_protocols_and_malformed_requests_are_refused),
+                cmocka_unit_test(test_the_longest_messages_fit),
+                cmocka_unit_test(test_replies_have_their_codes),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,42 +1,43 @@
-/* Files and commands by the tools, each through the table that a client's call goes through. */
+/* The tools for files and commands, called through the table of tools like a client's calls. */
 #include "test_tools_fixture.h"
 
 static void test_read_shows_lines_with_numbers(void **state)
 {
         (void)state;
-        put("f", "one\ntwo\n\nfour");
-        GOOD("Read", "{'file_path': 'f'}", "1\tone\n2\ttwo\n3\t\n4\tfour\n");
-        GOOD("Read", "{'file_path': 'f', 'offset': 2, 'limit': 2}", "2\ttwo\n3\t\n(there is more: go on with offset 4)\n");
-        GOOD("Read", "{'file_path': 'f', 'offset': 4}", "4\tfour\n");
-        BAD("Read", "{'file_path': 'f', 'offset': 5}", "offset 5 exceeds line count 4");
-        put("e", "");
-        GOOD("Read", "{'file_path': 'e'}", "($/e is empty)");
-        put("n", "\n");
-        GOOD("Read", "{'file_path': 'n'}", "1\t\n");
-        BAD("Read", "{'file_path': 'n', 'offset': 2}", "offset 2 exceeds line count 1");
-        put("crlf", "a\r\nb\r\n");
-        GOOD("Read", "{'file_path': 'crlf'}", "1\ta\r\n2\tb\r\n");
+        write_file("f", "one\ntwo\n\nfour");
+        EXPECT_OK("Read", "{'file_path': 'f'}", "1\tone\n2\ttwo\n3\t\n4\tfour\n");
+        EXPECT_OK("Read", "{'file_path': 'f', 'offset': 2, 'limit': 2}",
+                  "2\ttwo\n3\t\n(there is more: continue with offset 4)\n");
+        EXPECT_OK("Read", "{'file_path': 'f', 'offset': 4}", "4\tfour\n");
+        EXPECT_ERROR("Read", "{'file_path': 'f', 'offset': 5}", "offset 5 exceeds line count 4");
+        write_file("e", "");
+        EXPECT_OK("Read", "{'file_path': 'e'}", "($/e is empty)");
+        write_file("n", "\n");
+        EXPECT_OK("Read", "{'file_path': 'n'}", "1\t\n");
+        EXPECT_ERROR("Read", "{'file_path': 'n', 'offset': 2}", "offset 2 exceeds line count 1");
+        write_file("crlf", "a\r\nb\r\n");
+        EXPECT_OK("Read", "{'file_path': 'crlf'}", "1\ta\r\n2\tb\r\n");
 }
 
-static void test_read_says_what_it_cannot_show(void **state)
+static void test_read_reports_files_that_it_cannot_show(void **state)
 {
         (void)state;
         assert_int_equal(mkdir("d", 0755), 0);
         assert_int_equal(mkfifo("p", 0644), 0);
         assert_int_equal(symlink("/etc", "out"), 0);
-        BAD("Read", "{'file_path': 'none'}", "no such file: $/none");
-        BAD("Read", "{'file_path': 'd'}", "path is a directory: $/d");
-        BAD("Read", "{'file_path': 'p'}", "$/p is a fifo and cannot be read");
-        BAD("Read", "{'file_path': '../x'}", "path is outside workspace root: ../x is not in $");
-        BAD("Read", "{'file_path': 'out/passwd'}", "path is outside workspace root: out/passwd is not in $");
-        put_bytes("b", "a\0b", 3);
-        BAD("Read", "{'file_path': 'b'}", "$/b is a binary file of 3 bytes");
-        put("latin", "caf\xe9\n");
-        GOOD("Read", "{'file_path': 'latin'}",
-             "1\tcaf\xef\xbf\xbd\n(the file is not UTF-8; bytes that are not are shown as \xef\xbf\xbd)\n");
+        EXPECT_ERROR("Read", "{'file_path': 'none'}", "no such file: $/none");
+        EXPECT_ERROR("Read", "{'file_path': 'd'}", "path is a directory: $/d");
+        EXPECT_ERROR("Read", "{'file_path': 'p'}", "$/p is a fifo and cannot be read");
+        EXPECT_ERROR("Read", "{'file_path': '../x'}", "path is outside workspace root: ../x is not in $");
+        EXPECT_ERROR("Read", "{'file_path': 'out/passwd'}", "path is outside workspace root: out/passwd is not in $");
+        write_bytes("b", "a\0b", 3);
+        EXPECT_ERROR("Read", "{'file_path': 'b'}", "$/b is a binary file of 3 bytes");
+        write_file("latin", "caf\xe9\n");
+        EXPECT_OK("Read", "{'file_path': 'latin'}",
+                  "1\tcaf\xef\xbf\xbd\n(the file is not valid UTF-8; invalid bytes are shown as \xef\xbf\xbd)\n");
 }
 
-static void test_read_takes_files_of_any_size(void **state)
+static void test_the_answer_of_read_is_bounded_for_large_files(void **state)
 {
         (void)state;
         bool error = false;
@@ -46,18 +47,19 @@ static void test_read_takes_files_of_any_size(void **state)
         assert_non_null(strstr(call("Read", "{'file_path': 'huge', 'limit': 2}", &error), "binary"));
         char *line = malloc(3 << 20);
         memset(line, 'x', 3 << 20);
-        put_bytes("long", line, 3 << 20);
+        write_bytes("long", line, 3 << 20);
         free(line);
         const char *text = call("Read", "{'file_path': 'long'}", &error);
         assert_false(error);
         assert_in_range(strlen(text), 1 << 20, (1 << 20) + 100);
-        assert_non_null(strstr(text, "… (the line goes on for 2097152 bytes)"));
+        assert_non_null(strstr(text, "… (2097152 more bytes in this line)"));
         struct text many = { 0 };
         for (int i = 0; i < 5000; i++)
                 text_add(&many, "line\n");
-        put("many", many.data);
+        write_file("many", many.data);
         text_done(&many);
-        assert_non_null(strstr(call("Read", "{'file_path': 'many'}", &error), "2000\tline\n(there is more: go on with offset 2001)\n"));
+        assert_non_null(strstr(call("Read", "{'file_path': 'many'}", &error), "2000\tline\n(there is more: continue "
+                                                                              "with offset 2001)\n"));
 }
 
 static void test_read_shows_images(void **state)
@@ -65,7 +67,7 @@ static void test_read_shows_images(void **state)
         (void)state;
         static const char png[] = "\x89PNG\r\n\x1a\nrest";
         struct tool_answer answer;
-        put_bytes("i.png", png, sizeof png - 1);
+        write_bytes("i.png", png, sizeof png - 1);
         json_t *arguments = json_pack("{s:s}", "file_path", "i.png");
         assert_null(toolbox_call(&box, &tool_read, arguments, &answer));
         assert_string_equal(answer.image_type, "image/png");
@@ -78,67 +80,74 @@ static void test_write_makes_files_and_their_directories(void **state)
 {
         (void)state;
         struct stat st;
-        GOOD("Write", "{'file_path': 'a/b/new', 'content': 'text\\n'}", "wrote 5 bytes to $/a/b/new");
+        EXPECT_OK("Write", "{'file_path': 'a/b/new', 'content': 'text\\n'}", "wrote 5 bytes to $/a/b/new");
         check_content("a/b/new", "text\n");
         assert_int_equal(stat("a/b/new", &st), 0);
         assert_int_equal(st.st_mode & 07777, 0640);
-        GOOD("Write", "{'file_path': 'a/b/new', 'content': ''}", "wrote 0 bytes to $/a/b/new"); /* what we wrote we have seen */
+        /* a file that we wrote counts as read */
+        EXPECT_OK("Write", "{'file_path': 'a/b/new', 'content': ''}", "wrote 0 bytes to $/a/b/new");
         check_content("a/b/new", "");
-        BAD("Write", "{'file_path': 'a/b', 'content': ''}", "path is a directory: $/a/b");
-        BAD("Write", "{'file_path': '../x', 'content': ''}", "path is outside workspace root: ../x is not in $");
+        EXPECT_ERROR("Write", "{'file_path': 'a/b', 'content': ''}", "path is a directory: $/a/b");
+        EXPECT_ERROR("Write", "{'file_path': '../x', 'content': ''}",
+                     "path is outside workspace root: ../x is not in $");
 }
 
-static void test_nothing_is_overwritten_that_was_not_read_as_it_is(void **state)
+static void test_a_file_that_was_not_read_or_changed_since_is_not_overwritten(void **state)
 {
         (void)state;
         bool error = false;
-        put("f", "old");
+        write_file("f", "old");
         assert_int_equal(symlink("f", "l"), 0);
-        BAD("Write", "{'file_path': 'f', 'content': 'new'}", "refusing to overwrite $/f: Read it first");
-        BAD("Edit", "{'file_path': 'l', 'old_string': 'o', 'new_string': 'n'}", "refusing to edit $/f: Read it first");
+        EXPECT_ERROR("Write", "{'file_path': 'f', 'content': 'new'}", "refusing to overwrite $/f: Read it first");
+        EXPECT_ERROR("Edit", "{'file_path': 'l', 'old_string': 'o', 'new_string': 'n'}",
+                     "refusing to edit $/f: Read it first");
         (void)call("Read", "{'file_path': 'l'}", &error);
         assert_false(error);
-        put("f", "else");
-        BAD("Write", "{'file_path': 'f', 'content': 'new'}",
-            "refusing to overwrite $/f: it changed since you read it: Read it again");
+        write_file("f", "else");
+        EXPECT_ERROR("Write", "{'file_path': 'f', 'content': 'new'}",
+                     "refusing to overwrite $/f: it changed since you read it: Read it again");
         check_content("f", "else");
         (void)call("Read", "{'file_path': 'f'}", &error);
-        GOOD("Write", "{'file_path': 'l', 'content': 'new'}", "wrote 3 bytes to $/f");
+        EXPECT_OK("Write", "{'file_path': 'l', 'content': 'new'}", "wrote 3 bytes to $/f");
         check_content("f", "new");
 }
 
-static void test_edit_replaces_exactly(void **state)
+static void test_edit_replaces_a_unique_match_or_all_matches(void **state)
 {
         (void)state;
         bool error = false;
-        put("f", "a b a\nno newline");
+        write_file("f", "a b a\nno newline");
         (void)call("Read", "{'file_path': 'f'}", &error);
-        BAD("Edit", "{'file_path': 'f', 'old_string': 'x', 'new_string': 'y'}", "old_string not found in $/f");
-        BAD("Edit", "{'file_path': 'f', 'old_string': 'a', 'new_string': 'y'}",
-            "old_string matched 2 times in $/f; add context to make it unique or set replace_all=true");
-        BAD("Edit", "{'file_path': 'f', 'old_string': '', 'new_string': 'y'}", "old_string is empty");
-        BAD("Edit", "{'file_path': 'f', 'old_string': 'a', 'new_string': 'a'}", "old_string and new_string are the same");
-        BAD("Edit", "{'file_path': 'none', 'old_string': 'a', 'new_string': 'b'}", "no such file: $/none");
-        GOOD("Edit", "{'file_path': 'f', 'old_string': 'b a', 'new_string': '$'}", "replaced 1 occurrence(s) in $/f");
+        EXPECT_ERROR("Edit", "{'file_path': 'f', 'old_string': 'x', 'new_string': 'y'}", "old_string not found in $/f");
+        EXPECT_ERROR("Edit", "{'file_path': 'f', 'old_string': 'a', 'new_string': 'y'}",
+                     "old_string matched 2 times in $/f; add context to make it unique or set replace_all=true");
+        EXPECT_ERROR("Edit", "{'file_path': 'f', 'old_string': '', 'new_string': 'y'}", "old_string is empty");
+        EXPECT_ERROR("Edit", "{'file_path': 'f', 'old_string': 'a', 'new_string': 'a'}",
+                     "old_string and new_string are the same");
+        EXPECT_ERROR("Edit", "{'file_path': 'none', 'old_string': 'a', 'new_string': 'b'}", "no such file: $/none");
+        EXPECT_OK("Edit", "{'file_path': 'f', 'old_string': 'b a', 'new_string': '$'}",
+                  "replaced 1 occurrence(s) in $/f");
         check_content("f", "a $\nno newline");
-        GOOD("Edit", "{'file_path': 'f', 'old_string': 'n', 'new_string': '', 'replace_all': true}",
-             "replaced 3 occurrence(s) in $/f");
+        EXPECT_OK("Edit", "{'file_path': 'f', 'old_string': 'n', 'new_string': '', 'replace_all': true}",
+                  "replaced 3 occurrence(s) in $/f");
         check_content("f", "a $\no ewlie");
 }
 
-static void test_edit_keeps_the_line_ends_of_the_file(void **state)
+static void test_edit_keeps_the_line_endings_of_the_file(void **state)
 {
         (void)state;
         bool error = false;
-        put("f", "one\r\ntwo\r\nthree\r\n");
+        write_file("f", "one\r\ntwo\r\nthree\r\n");
         (void)call("Read", "{'file_path': 'f'}", &error);
-        GOOD("Edit", "{'file_path': 'f', 'old_string': 'one\\ntwo', 'new_string': '1\\n2\\n2'}", "replaced 1 occurrence(s) in $/f");
+        EXPECT_OK("Edit", "{'file_path': 'f', 'old_string': 'one\\ntwo', 'new_string': '1\\n2\\n2'}",
+                  "replaced 1 occurrence(s) in $/f");
         check_content("f", "1\r\n2\r\n2\r\nthree\r\n");
-        GOOD("Edit", "{'file_path': 'f', 'old_string': 'three\\r\\n', 'new_string': '3\\n'}", "replaced 1 occurrence(s) in $/f");
+        EXPECT_OK("Edit", "{'file_path': 'f', 'old_string': 'three\\r\\n', 'new_string': '3\\n'}",
+                  "replaced 1 occurrence(s) in $/f");
         check_content("f", "1\r\n2\r\n2\r\n3\n");
 }
 
-/* Runs a command to its end, as the worker does. */
+/* Runs a command until it ends, like the worker. */
 static struct shell *run_shell(const char *command, int64_t timeout_ms)
 {
         static char path[] = "PATH=/usr/local/bin:/usr/bin:/bin", *environment[] = { path, NULL };
@@ -162,34 +171,34 @@ static void check_shell(const char *command, int64_t timeout_ms, const char *exp
         shell_free(s);
 }
 
-static void test_a_command_runs_to_its_end(void **state)
+static void test_a_command_returns_its_output_and_exit_status(void **state)
 {
         (void)state;
         check_shell("echo one; echo two >&2; exit 3", 10000, "one\ntwo\n", 3);
         check_shell("kill -9 $$", 10000, "", 137);
-        check_shell("read x; echo \"<$x>\"", 10000, "<>\n", 0); /* there is nothing to read */
+        check_shell("read x; echo \"<$x>\"", 10000, "<>\n", 0); /* standard input is empty */
         check_shell("no-such-command-anywhere 2>/dev/null", 10000, "", 127);
         CLEANUP_TEXT struct text expected = { 0 };
         text_format(&expected, "%s\n", root);
         check_shell("pwd", 10000, expected.data, 0);
         check_shell("env | grep -v '^PATH=\\|^PWD=\\|^SHLVL=\\|^_='", 10000, "", 1);
-        check_shell("sleep 1 & echo left", 10000, "left\n", 0); /* one that stays does not keep us */
+        check_shell("sleep 1 & echo left", 10000, "left\n", 0); /* a background process does not delay the result */
 }
 
-static void test_a_command_has_its_time(void **state)
+static void test_a_command_is_killed_at_its_timeout(void **state)
 {
         (void)state;
         check_shell("echo before; sleep 100 | sleep 100", 300, "before\n", 124);
         check_shell("trap '' TERM INT; while :; do :; done", 200, "", 124);
 }
 
-static void test_long_output_keeps_its_head_and_its_tail(void **state)
+static void test_long_output_is_truncated_in_the_middle(void **state)
 {
         (void)state;
         struct shell *s = run_shell("echo first; head -c 5000000 /dev/zero | tr '\\0' x; echo; echo last", 30000);
         CLEANUP_TEXT struct text out = { 0 };
         capture_print(&s->streams[0], 0, &out);
-        assert_true(out.length < SHELL_KEPT + 100);
+        assert_true(out.length < SHELL_OUTPUT_MAX + 100);
         assert_memory_equal(out.data, "first\nxxx", 9);
         assert_string_equal(out.data + out.length - 7, "x\nlast\n");
         assert_non_null(strstr(out.data, "\n... (output truncated, 4897612 bytes elided)\n"));
@@ -197,42 +206,45 @@ static void test_long_output_keeps_its_head_and_its_tail(void **state)
         shell_free(s);
 }
 
-/* A filter that holds back lines which have not ended, and says "no" for "yes". */
-struct held {
+/* An output filter that holds back incomplete lines, and replaces lines with "yes" by "no". */
+struct line_filter {
         struct text line;
 };
 
-static void *begin_held(void *context)
+static void *begin_line_filter(void *context)
 {
         (void)context;
-        return calloc(1, sizeof(struct held));
+        return calloc(1, sizeof(struct line_filter));
 }
 
-static bool feed_held(void *stream, const char *bytes, size_t length, struct text *out)
+static bool feed_line_filter(void *stream, const char *bytes, size_t length, struct text *out)
 {
-        struct held *h = stream;
+        struct line_filter *h = stream;
         text_add_bytes(&h->line, bytes ? bytes : "", length);
-        bool whole = !bytes || (length && bytes[length - 1] == '\n');
-        if (whole && h->line.length) {
+        bool complete = !bytes || (length && bytes[length - 1] == '\n');
+        if (complete && h->line.length) {
                 text_add(out, strstr(h->line.data, "yes") ? "no\n" : h->line.data);
                 h->line.length = 0;
         }
         return !out->failed;
 }
 
-static void end_held(void *stream)
+static void end_line_filter(void *stream)
 {
-        text_done(&((struct held *)stream)->line);
+        text_done(&((struct line_filter *)stream)->line);
         free(stream);
 }
 
-static void test_output_goes_through_the_filter_as_it_comes(void **state)
+static void test_output_is_filtered_while_the_command_runs(void **state)
 {
         (void)state;
-        static const struct capture_filter held = { begin_held, feed_held, end_held, NULL };
+        static const struct capture_filter line_filter = { begin_line_filter, feed_line_filter, end_line_filter, NULL };
         static char path[] = "PATH=/usr/bin:/bin", *environment[] = { path, NULL };
         const struct shell_request request = { .command = "printf ye; sleep 0.2; printf 's\\n'; sleep 0.2; printf end",
-                                               .directory = root, .environment = environment, .timeout_ms = 10000, .filter = &held };
+                                               .directory = root,
+                                               .environment = environment,
+                                               .timeout_ms = 10000,
+                                               .filter = &line_filter };
         struct error e = { 0 };
         struct shell *s = shell_start(&request, &e);
         assert_non_null(s);
@@ -245,7 +257,7 @@ static void test_output_goes_through_the_filter_as_it_comes(void **state)
         shell_free(s);
 }
 
-static void test_a_command_in_the_background(void **state)
+static void test_background_commands_are_read_killed_and_limited(void **state)
 {
         (void)state;
         static char path[] = "PATH=/usr/bin:/bin", *environment[] = { path, NULL };
@@ -253,7 +265,8 @@ static void test_a_command_in_the_background(void **state)
         bool error = false;
         char id[64], arguments[200];
         assert_int_equal(mkfifo("fifo", 0600), 0);
-        const char *text = call("Bash", "{'command': 'echo one; read x < fifo; echo two', 'run_in_background': true}", &error);
+        const char *text =
+                call("Bash", "{'command': 'echo one; read x < fifo; echo two', 'run_in_background': true}", &error);
         assert_false(error);
         assert_int_equal(sscanf(text, "shell_id: %32s", id), 1);
         (void)snprintf(arguments, sizeof arguments, "{'shell_id': '%s'}", id);
@@ -262,11 +275,11 @@ static void test_a_command_in_the_background(void **state)
                 text = call("BashOutput", arguments, &error);
         }
         assert_non_null(strstr(text, "command: echo one; read x < fifo; echo two\nstatus: running\nstarted: 20"));
-        assert_non_null(strstr(text, "stdout (4 bytes, what is new):\none\nstderr (0 bytes):\n"));
+        assert_non_null(strstr(text, "stdout (4 bytes, new output only):\none\nstderr (0 bytes):\n"));
         text = call("BashOutput", arguments, &error);
         assert_non_null(strstr(text, "stdout (4 bytes):\nstderr (0 bytes):\n"));
-        GOOD("KillShell", arguments, box.background[0]->ended ? "it had ended already" : "killed");
-        BAD("BashOutput", "{'shell_id': 'x'}", "unknown shell_id: x");
+        EXPECT_OK("KillShell", arguments, box.background[0]->ended ? "the command had already exited" : "killed");
+        EXPECT_ERROR("BashOutput", "{'shell_id': 'x'}", "unknown shell_id: x");
         text = call("Bash", "{'command': 'echo out; echo err >&2; exit 5', 'run_in_background': true}", &error);
         assert_int_equal(sscanf(text, "shell_id: %32s", id), 1);
         (void)snprintf(arguments, sizeof arguments, "{'shell_id': '%s', 'all': true}", id);
@@ -277,38 +290,45 @@ static void test_a_command_in_the_background(void **state)
         text = call("BashOutput", arguments, &error);
         assert_non_null(strstr(text, "\nstatus: exited with 5\nstarted: 20"));
         assert_non_null(strstr(text, "stdout (4 bytes):\nout\nstderr (4 bytes):\nerr\n"));
-        for (int i = 0; i < BACKGROUND_MOST - 1; i++)
+        for (int i = 0; i < BACKGROUND_MAX - 1; i++)
                 (void)call("Bash", "{'command': 'sleep 100', 'run_in_background': true}", &error);
         assert_false(error);
-        (void)call("Bash", "{'command': 'sleep 100', 'run_in_background': true}", &error); /* the one that ended makes room */
+        /* the command that exited frees its slot */
+        (void)call("Bash", "{'command': 'sleep 100', 'run_in_background': true}", &error);
         assert_false(error);
-        BAD("Bash", "{'command': 'sleep 100', 'run_in_background': true}", "too many commands run in the background");
+        EXPECT_ERROR("Bash", "{'command': 'sleep 100', 'run_in_background': true}",
+                     "too many background commands are running; end one with KillShell");
         background_free(&box);
 }
 
-static void test_arguments_are_checked_by_the_table(void **state)
+static void test_arguments_are_checked_against_the_table(void **state)
 {
         (void)state;
-        BAD("Read", "{}", "Read needs the parameter file_path");
-        BAD("Read", "{'file_path': 1}", "the parameter file_path of Read must be a string");
-        BAD("Read", "{'file_path': 'f', 'offset': 'x'}", "the parameter offset of Read must be an integer");
-        BAD("Read", "{'file_path': 'f', 'offset': 0}", "the parameter offset of Read must be from 1 to 9007199254740992");
-        BAD("Read", "{'file_path': 'f', 'path': 'x'}", "Read has no parameter 'path'");
-        BAD("Read", "[]", "Read needs its arguments as an object");
+        EXPECT_ERROR("Read", "{}", "Read needs the parameter file_path");
+        EXPECT_ERROR("Read", "{'file_path': 1}", "the parameter file_path of Read must be a string");
+        EXPECT_ERROR("Read", "{'file_path': 'f', 'offset': 'x'}", "the parameter offset of Read must be an integer");
+        EXPECT_ERROR("Read", "{'file_path': 'f', 'offset': 0}",
+                     "the parameter offset of Read must be from 1 to 9007199254740992");
+        EXPECT_ERROR("Read", "{'file_path': 'f', 'path': 'x'}", "Read has no parameter 'path'");
+        EXPECT_ERROR("Read", "[]", "the arguments of Read must be an object");
         assert_null(tool_find("read"));
 }
 
-static void test_a_client_is_told_everything(void **state)
+static void test_every_tool_has_annotations_and_schemas(void **state)
 {
         (void)state;
         for (size_t i = 0; i < tool_count; i++) {
-                json_t *o = tool_describe(tools[i], NULL, 0);
+                json_t *o = tool_describe(tool_table[i], NULL, 0);
                 assert_non_null(o);
-                static const char *const hints[] = { "readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint" };
+                static const char *const hints[] = { "readOnlyHint", "destructiveHint", "idempotentHint",
+                                                     "openWorldHint" };
                 for (size_t j = 0; j < ARRAY_SIZE(hints); j++)
                         assert_true(json_is_boolean(json_object_get(json_object_get(o, "annotations"), hints[j])));
-                assert_string_equal(json_string_value(json_object_get(json_object_get(o, "inputSchema"), "type")), "object");
-                assert_string_equal(json_string_value(json_object_get(json_object_get(o, "outputSchema"), "type")), "object");
+                assert_string_equal(json_string_value(json_object_get(json_object_get(o, "inputSchema"), "type")), "obj"
+                                                                                                                   "ec"
+                                                                                                                   "t");
+                assert_string_equal(json_string_value(json_object_get(json_object_get(o, "outputSchema"), "type")),
+                                    "object");
                 json_decref(o);
         }
 }
@@ -317,20 +337,20 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 IN_BOX(test_read_shows_lines_with_numbers),
-                IN_BOX(test_read_says_what_it_cannot_show),
-                IN_BOX(test_read_takes_files_of_any_size),
+                IN_BOX(test_read_reports_files_that_it_cannot_show),
+                IN_BOX(test_the_answer_of_read_is_bounded_for_large_files),
                 IN_BOX(test_read_shows_images),
                 IN_BOX(test_write_makes_files_and_their_directories),
-                IN_BOX(test_nothing_is_overwritten_that_was_not_read_as_it_is),
-                IN_BOX(test_edit_replaces_exactly),
-                IN_BOX(test_edit_keeps_the_line_ends_of_the_file),
-                IN_BOX(test_a_command_runs_to_its_end),
-                IN_BOX(test_a_command_has_its_time),
-                IN_BOX(test_long_output_keeps_its_head_and_its_tail),
-                IN_BOX(test_output_goes_through_the_filter_as_it_comes),
-                IN_BOX(test_a_command_in_the_background),
-                IN_BOX(test_arguments_are_checked_by_the_table),
-                IN_BOX(test_a_client_is_told_everything),
+                IN_BOX(test_a_file_that_was_not_read_or_changed_since_is_not_overwritten),
+                IN_BOX(test_edit_replaces_a_unique_match_or_all_matches),
+                IN_BOX(test_edit_keeps_the_line_endings_of_the_file),
+                IN_BOX(test_a_command_returns_its_output_and_exit_status),
+                IN_BOX(test_a_command_is_killed_at_its_timeout),
+                IN_BOX(test_long_output_is_truncated_in_the_middle),
+                IN_BOX(test_output_is_filtered_while_the_command_runs),
+                IN_BOX(test_background_commands_are_read_killed_and_limited),
+                IN_BOX(test_arguments_are_checked_against_the_table),
+                IN_BOX(test_every_tool_has_annotations_and_schemas),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* A box of tools over an empty directory, and calls as a client makes them. Each test that includes this has its own. */
+/* A toolbox whose workspace is an empty directory, and calls of tools as a client makes them. */
 #ifndef RINGWALL_TEST_TOOLS_FIXTURE_H
 #define RINGWALL_TEST_TOOLS_FIXTURE_H
 
@@ -48,7 +48,7 @@ static int make_box(void **state)
         return 0;
 }
 
-static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *where)
+static int remove_entry(const char *path, const struct stat *st, int kind, struct FTW *where)
 {
         (void)st;
         (void)kind;
@@ -56,24 +56,24 @@ static int remove_one(const char *path, const struct stat *st, int kind, struct 
         return remove(path);
 }
 
-static int drop_box(void **state)
+static int remove_box(void **state)
 {
         (void)state;
         workspace_free(box.workspaces[0]);
         tracker_free(box.tracker);
         assert_int_equal(chdir("/"), 0);
-        return nftw(root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+        return nftw(root, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-__attribute__((unused)) static void put_bytes(const char *name, const char *content, size_t length)
+__attribute__((unused)) static void write_bytes(const char *name, const char *content, size_t length)
 {
         CLEANUP_FD int fd = open(name, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0644);
         assert_int_equal(fd_write_all(fd, content, length), 0);
 }
 
-__attribute__((unused)) static void put(const char *name, const char *content)
+__attribute__((unused)) static void write_file(const char *name, const char *content)
 {
-        put_bytes(name, content, strlen(content));
+        write_bytes(name, content, strlen(content));
 }
 
 __attribute__((unused)) static void check_content(const char *name, const char *expected)
@@ -85,7 +85,7 @@ __attribute__((unused)) static void check_content(const char *name, const char *
         assert_memory_equal(data, expected, length);
 }
 
-/* To its end, as the worker does it. */
+/* Runs a job until it ends, like the worker. */
 __attribute__((unused)) static void run_job(struct job *j)
 {
         while (!j->kind->step(j)) {
@@ -96,7 +96,7 @@ __attribute__((unused)) static void run_job(struct job *j)
         }
 }
 
-/* Calls a tool with arguments as JSON with ' for ". The answer lives until the next call. */
+/* Calls a tool. In the arguments, which are JSON, ' stands for ". The answer is valid until the next call. */
 __attribute__((unused)) static const char *call(const char *tool, const char *arguments, bool *ret_error)
 {
         static struct tool_answer answer;
@@ -122,26 +122,26 @@ __attribute__((unused)) static const char *call(const char *tool, const char *ar
         return text;
 }
 
-#define GOOD(tool, arguments, expected) check(tool, arguments, false, expected)
-#define BAD(tool, arguments, expected) check(tool, arguments, true, expected)
+#define EXPECT_OK(tool, arguments, expected) check(tool, arguments, false, expected)
+#define EXPECT_ERROR(tool, arguments, expected) check(tool, arguments, true, expected)
 
-/* $ in the expected text is the root. */
+/* In the expected text $ stands for the root. */
 __attribute__((unused)) static void check(const char *tool, const char *arguments, bool error, const char *expected)
 {
-        struct text whole = { 0 };
+        struct text expanded = { 0 };
         bool failed = false;
         const char *text = call(tool, arguments, &failed);
         for (const char *p = expected; *p; p++) {
                 if (*p == '$')
-                        text_add(&whole, root);
+                        text_add(&expanded, root);
                 else
-                        text_add_bytes(&whole, p, 1);
+                        text_add_bytes(&expanded, p, 1);
         }
-        if (strcmp(text, whole.data ? whole.data : "") != 0 || failed != error)
-                fail_msg("%s %s: %s%s\ninstead of %s", tool, arguments, failed ? "error: " : "", text, whole.data);
-        text_done(&whole);
+        if (strcmp(text, expanded.data ? expanded.data : "") != 0 || failed != error)
+                fail_msg("%s %s: %s%s\ninstead of %s", tool, arguments, failed ? "error: " : "", text, expanded.data);
+        text_done(&expanded);
 }
 
-#define IN_BOX(test) cmocka_unit_test_setup_teardown(test, make_box, drop_box)
+#define IN_BOX(test) cmocka_unit_test_setup_teardown(test, make_box, remove_box)
 
 #endif

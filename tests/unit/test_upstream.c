@@ -1,4 +1,4 @@
-/* The person's own proxy: how it is written, and who is reached without it. */
+/* The person's own proxy: how it is parsed, and which hosts are reached without it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +10,7 @@
 #include "base/memory.h"
 #include "egress/upstream.h"
 
-static void test_proxy_is_read(void **state)
+static void test_a_proxy_url_is_parsed(void **state)
 {
         (void)state;
         static const struct {
@@ -43,13 +43,24 @@ static void test_proxy_is_read(void **state)
         }
 }
 
-static void test_what_cannot_be_used_is_said(void **state)
+static void test_proxy_urls_that_cannot_be_used_are_refused(void **state)
 {
         (void)state;
         static const char *const rows[] = {
-                "https://proxy.example:3128", "socks5://proxy.example:1080", "ftp://x", "://proxy", "http://", "http://:3128",
-                "http://proxy.example:0", "http://proxy.example:65536", "http://proxy.example:x", "http://me:%4@proxy.example",
-                "http://me:%zz@proxy.example", "http://pro xy.example", "http://[::1:3128", "http://a@",
+                "https://proxy.example:3128",
+                "socks5://proxy.example:1080",
+                "ftp://x",
+                "://proxy",
+                "http://",
+                "http://:3128",
+                "http://proxy.example:0",
+                "http://proxy.example:65536",
+                "http://proxy.example:x",
+                "http://me:%4@proxy.example",
+                "http://me:%zz@proxy.example",
+                "http://pro xy.example",
+                "http://[::1:3128",
+                "http://a@",
         };
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
                 struct upstream u = { .is_set = false };
@@ -58,7 +69,7 @@ static void test_what_cannot_be_used_is_said(void **state)
         }
 }
 
-static void test_without_one(void **state)
+static void test_no_proxy_carries_nothing(void **state)
 {
         (void)state;
         static const char *const rows[] = { NULL, "" };
@@ -70,7 +81,7 @@ static void test_without_one(void **state)
         }
 }
 
-static void test_exceptions(void **state)
+static void test_hosts_of_no_proxy_are_reached_directly(void **state)
 {
         (void)state;
         static const struct {
@@ -108,7 +119,7 @@ static void test_exceptions(void **state)
         }
 }
 
-static void test_request(void **state)
+static void test_the_connect_request_has_the_credentials(void **state)
 {
         (void)state;
         struct upstream u;
@@ -124,11 +135,11 @@ static void test_request(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_proxy_is_read),
-                cmocka_unit_test(test_what_cannot_be_used_is_said),
-                cmocka_unit_test(test_without_one),
-                cmocka_unit_test(test_exceptions),
-                cmocka_unit_test(test_request),
+                cmocka_unit_test(test_a_proxy_url_is_parsed),
+                cmocka_unit_test(test_proxy_urls_that_cannot_be_used_are_refused),
+                cmocka_unit_test(test_no_proxy_carries_nothing),
+                cmocka_unit_test(test_hosts_of_no_proxy_are_reached_directly),
+                cmocka_unit_test(test_the_connect_request_has_the_credentials),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

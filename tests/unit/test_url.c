@@ -1,4 +1,4 @@
-/* URL filter: what a fetch may be of, where it goes, which redirects it follows. */
+/* The URL filter: which URLs and redirects may be fetched. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <setjmp.h>
@@ -14,7 +14,7 @@
 #include "base/memory.h"
 #include "policy/url.h"
 
-/* A few names in other scripts, as libidn2 maps them. */
+/* Some international names, mapped as by libidn2. */
 static bool fake_to_ascii(const char *name, char *ret, size_t size)
 {
         static const struct {
@@ -34,7 +34,7 @@ static bool fake_to_ascii(const char *name, char *ret, size_t size)
         return false;
 }
 
-static struct url parsed(const char *text)
+static struct url parse_valid(const char *text)
 {
         struct url u;
         struct error e = { 0 };
@@ -50,7 +50,7 @@ static void check_printed(const struct url *u, const char *expected)
         assert_string_equal(printed.data, expected);
 }
 
-/* It is refused with this code and a text that has `part` in it; and whatever was there is still there. */
+/* Checks that the URL is refused with this code and a message that contains `part`, and that *ret is not changed. */
 static void check_refused(const char *text, int code, const char *part)
 {
         struct url u = { .port = 7 };
@@ -62,7 +62,7 @@ static void check_refused(const char *text, int code, const char *part)
         assert_int_equal(url_parse(text, fake_to_ascii, &u, NULL), -code);
 }
 
-static void test_a_url_has_one_spelling(void **state)
+static void test_urls_are_printed_in_canonical_form(void **state)
 {
         (void)state;
         static const struct {
@@ -97,33 +97,33 @@ static void test_a_url_has_one_spelling(void **state)
                 { "https://internal.example/", "https://internal.example/" },
         };
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-                struct url u = parsed(rows[i].text);
+                struct url u = parse_valid(rows[i].text);
                 check_printed(&u, rows[i].printed);
-                struct url again = parsed(rows[i].printed);
+                struct url again = parse_valid(rows[i].printed);
                 check_printed(&again, rows[i].printed);
                 assert_string_equal(again.target, u.target);
                 assert_int_equal(again.path_length, u.path_length);
         }
 }
 
-static void test_the_parts_of_a_url(void **state)
+static void test_the_parts_of_a_url_are_parsed(void **state)
 {
         (void)state;
-        struct url u = parsed("https://example.com:8443/p/q?a=b#c");
+        struct url u = parse_valid("https://example.com:8443/p/q?a=b#c");
         assert_true(u.secure);
         assert_string_equal(u.host, "example.com");
         assert_int_equal(u.port, 8443);
         assert_false(u.is_address);
         assert_string_equal(u.target, "/p/q?a=b");
         assert_int_equal(u.path_length, 4);
-        u = parsed("http://[2606:4700::1]/");
+        u = parse_valid("http://[2606:4700::1]/");
         assert_false(u.secure);
         assert_true(u.is_address);
         assert_string_equal(u.host, "2606:4700::1");
         assert_int_equal(u.port, 80);
 }
 
-static void test_what_is_no_url_is_refused(void **state)
+static void test_malformed_urls_are_refused(void **state)
 {
         (void)state;
         static const struct {
@@ -174,26 +174,26 @@ static void test_what_is_no_url_is_refused(void **state)
                 { "http://127。0。0。1/", "an address is not a name" },
                 { "http://１２７.0.0.1/", "an address is not a name" },
                 { "http://①②⑦.0.0.1/", "an address is not a name" },
-                { "http://example.123/", "ends in a number like an address, but is none" },
-                { "http://1.2.3.4.5/", "but is none" },
-                { "http://256.256.256.256/", "but is none" },
-                { "http://4294967296/", "but is none" },
-                { "http://example.0x1f/", "but is none" },
+                { "http://example.123/", "ends in a number like an address, but is not one" },
+                { "http://1.2.3.4.5/", "but is not one" },
+                { "http://256.256.256.256/", "but is not one" },
+                { "http://4294967296/", "but is not one" },
+                { "http://example.0x1f/", "but is not one" },
                 { "http://0x08080808/", "odd spelling of an address; write 8.8.8.8" },
                 { "http://8.8.2056/", "odd spelling of an address; write 8.8.8.8" },
                 { "http://010.8.8.8/", "odd spelling of an address; write 8.8.8.8" },
                 { "http://[fe80::1%25eth0]/", "zone" },
                 { "http://[::1/", "do not close" },
-                { "http://[::1]x/", "something behind them" },
-                { "http://[]/", "no IPv6 address" },
-                { "http://[127.0.0.1]/", "no IPv6 address" },
-                { "http://[1:2]/", "no IPv6 address" },
+                { "http://[::1]x/", "something after them" },
+                { "http://[]/", "not an IPv6 address" },
+                { "http://[127.0.0.1]/", "not an IPv6 address" },
+                { "http://[1:2]/", "not an IPv6 address" },
         };
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
                 check_refused(rows[i].text, EINVAL, rows[i].part);
 }
 
-static void test_names_that_mean_this_machine_or_its_network_are_refused(void **state)
+static void test_names_of_this_machine_and_private_networks_are_refused(void **state)
 {
         (void)state;
         static const struct {
@@ -204,7 +204,7 @@ static void test_names_that_mean_this_machine_or_its_network_are_refused(void **
                 { "a.localhost", "means this machine" },
                 { "ｌｏｃａｌｈｏｓｔ", "localhost may not be fetched from" },
                 { "localhost.localdomain", "means this machine or its network" },
-                { "printer.local", "on the same cable" },
+                { "printer.local", "on the same link" },
                 { "metadata", "metadata service of a cloud" },
                 { "instance-data", "metadata service of a cloud" },
                 { "metadata.google.internal", "metadata service of a cloud" },
@@ -215,7 +215,7 @@ static void test_names_that_mean_this_machine_or_its_network_are_refused(void **
                 { "ip-10-0-0-1.ec2.internal", "private networks" },
                 { "router.home.arpa", "private networks" },
                 { "kubernetes.default.svc", "a service inside a cluster" },
-                { "a.svc.cluster.local", "on the same cable" },
+                { "a.svc.cluster.local", "on the same link" },
                 { "intranet", "only one label" },
                 { "com", "only one label" },
         };
@@ -226,7 +226,7 @@ static void test_names_that_mean_this_machine_or_its_network_are_refused(void **
         }
 }
 
-static void test_addresses_in_any_spelling_are_seen(void **state)
+static void test_private_addresses_are_refused_in_any_notation(void **state)
 {
         (void)state;
         static const struct {
@@ -263,21 +263,21 @@ static void test_addresses_in_any_spelling_are_seen(void **state)
         }
 }
 
-static void test_long_urls_are_bounded(void **state)
+static void test_the_length_of_a_url_is_limited(void **state)
 {
         (void)state;
-        static char text[URL_MOST + 64];
+        static char text[URL_MAX + 64];
         static const char start[] = "https://example.com/";
         struct url u;
         for (int encoded = 0; encoded < 2; encoded++) {
                 memset(text, 0, sizeof text);
                 memcpy(text, start, strlen(start));
-                memset(text + strlen(start), encoded ? '"' : 'a', URL_MOST - strlen(start));
+                memset(text + strlen(start), encoded ? '"' : 'a', URL_MAX - strlen(start));
                 if (encoded)
                         check_refused(text, EINVAL, "longer than 8192 bytes when it is encoded");
                 else
                         assert_int_equal(url_parse(text, NULL, &u, NULL), 0);
-                text[URL_MOST] = 'a';
+                text[URL_MAX] = 'a';
                 check_refused(text, EINVAL, "longer than 8192 bytes");
         }
         memset(text, 0, sizeof text);
@@ -288,17 +288,17 @@ static void test_long_urls_are_bounded(void **state)
 
 /* --- addresses --- */
 
-static union address address_of(const char *text)
+static union address parse_address(const char *text)
 {
         union address a = { 0 };
         a.any.sa_family = strchr(text, ':') ? AF_INET6 : AF_INET;
         void *bytes = strchr(text, ':') ? (void *)&a.v6.sin6_addr : &a.v4.sin_addr;
         if (inet_pton(a.any.sa_family, text, bytes) != 1)
-                fail_msg("%s is no address", text);
+                fail_msg("%s is not an address", text);
         return a;
 }
 
-static void test_the_table_of_ranges_says_what_it_means(void **state)
+static void test_the_text_and_the_bytes_of_each_range_agree(void **state)
 {
         (void)state;
         size_t count = 0;
@@ -310,11 +310,11 @@ static void test_the_table_of_ranges_says_what_it_means(void **state)
                 *slash = '\0';
                 (void)snprintf(bits, sizeof bits, "%u", range->bits);
                 assert_string_equal(slash + 1, bits);
-                union address a = address_of(text);
+                union address a = parse_address(text);
                 size_t size = strchr(text, ':') ? 16 : 4;
                 assert_memory_equal(range->bytes, size == 16 ? (void *)&a.v6.sin6_addr : &a.v4.sin_addr, size);
-                assert_non_null(address_refused(&a));
-                assert_true(address_refused(&a)->bits >= range->bits); /* the narrowest one */
+                assert_non_null(address_find_refused_range(&a));
+                assert_true(address_find_refused_range(&a)->bits >= range->bits); /* the narrowest range */
         }
         assert_true(count > 40);
 }
@@ -413,14 +413,15 @@ static const struct {
         { "ff02::1", "ff00::/8" },
 };
 
-static void test_ranges_end_where_they_should(void **state)
+static void test_the_first_and_last_addresses_of_ranges(void **state)
 {
         (void)state;
         for (size_t i = 0; i < ARRAY_SIZE(range_rows); i++) {
-                union address a = address_of(range_rows[i].address);
-                const struct address_range *range = address_refused(&a);
+                union address a = parse_address(range_rows[i].address);
+                const struct address_range *range = address_find_refused_range(&a);
                 if (strcmp(range ? range->text : "", range_rows[i].range ? range_rows[i].range : "") != 0)
-                        fail_msg("%s: %s instead of %s", range_rows[i].address, range ? range->text : "none", range_rows[i].range);
+                        fail_msg("%s: %s instead of %s", range_rows[i].address, range ? range->text : "none",
+                                 range_rows[i].range);
         }
 }
 
@@ -429,21 +430,21 @@ static void test_other_families_are_refused(void **state)
         (void)state;
         union address a = { .any.sa_family = AF_UNIX };
         char text[ADDRESS_TEXT_SIZE];
-        assert_non_null(address_refused(&a));
+        assert_non_null(address_find_refused_range(&a));
         address_print(&a, text);
         assert_string_equal(text, "an unknown address");
         a.any.sa_family = AF_UNSPEC;
-        assert_non_null(address_refused(&a));
+        assert_non_null(address_find_refused_range(&a));
 }
 
 /* --- redirects --- */
 
-static void test_a_location_is_resolved_as_the_rfc_says(void **state)
+static void test_a_location_is_resolved_as_in_the_rfc(void **state)
 {
         (void)state;
         static const struct {
                 const char *location, *target;
-        } rows[] = { /* RFC 3986, 5.4, with http as the base has it */
+        } rows[] = { /* RFC 3986, 5.4 */
                 { "http://g.example/x", "http://g.example/x" },
                 { "g", "http://a.example/b/c/g" },
                 { "./g", "http://a.example/b/c/g" },
@@ -486,7 +487,7 @@ static void test_a_location_is_resolved_as_the_rfc_says(void **state)
                 { "/ü", "http://a.example/%C3%BC" },
                 { "1:2", "http://a.example/b/c/1:2" },
         };
-        struct url from = parsed("http://a.example/b/c/d;p?q#f");
+        struct url from = parse_valid("http://a.example/b/c/d;p?q#f");
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
                 struct url to;
                 struct error e = { 0 };
@@ -500,15 +501,15 @@ static void test_a_location_is_resolved_as_the_rfc_says(void **state)
 static void test_a_redirect_keeps_its_port_and_address(void **state)
 {
         (void)state;
-        struct url from = parsed("https://[2606:4700::1]:8443/a/b"), to;
+        struct url from = parse_valid("https://[2606:4700::1]:8443/a/b"), to;
         assert_int_equal(url_redirect(&from, "c", NULL, &to, NULL), 0);
         check_printed(&to, "https://[2606:4700::1]:8443/a/c");
-        from = parsed("https://example.com:8443/");
+        from = parse_valid("https://example.com:8443/");
         assert_int_equal(url_redirect(&from, "//example.org/", NULL, &to, NULL), 0);
         check_printed(&to, "https://example.org/");
 }
 
-static void test_a_redirect_is_checked_again(void **state)
+static void test_a_redirect_is_checked_like_a_url(void **state)
 {
         (void)state;
         static const struct {
@@ -516,7 +517,8 @@ static void test_a_redirect_is_checked_again(void **state)
                 int code;
                 const char *part;
         } rows[] = {
-                { "http://127.0.0.1/", EACCES, "a redirect of example.com is not followed: 127.0.0.1 may not be fetched from" },
+                { "http://127.0.0.1/", EACCES,
+                  "a redirect of example.com is not followed: 127.0.0.1 may not be fetched from" },
                 { "//localhost/", EACCES, "means this machine" },
                 { "http://169.254.169.254/latest/meta-data/", EACCES, "metadata service" },
                 { "https://[::ffff:10.0.0.1]/", EACCES, "::ffff:0:0/96" },
@@ -533,7 +535,7 @@ static void test_a_redirect_is_checked_again(void **state)
                 { "/%", EINVAL, "hexadecimal" },
                 { "///evil.example", EINVAL, "no host" },
         };
-        struct url from = parsed("https://example.com/a");
+        struct url from = parse_valid("https://example.com/a");
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
                 struct url to = { .port = 7 };
                 struct error e = { 0 };
@@ -545,12 +547,12 @@ static void test_a_redirect_is_checked_again(void **state)
         }
 }
 
-static void test_redirects_end(void **state)
+static void test_the_number_of_redirects_is_limited(void **state)
 {
         (void)state;
-        struct url u = parsed("https://example.com/0");
+        struct url u = parse_valid("https://example.com/0");
         struct error e = { 0 };
-        for (unsigned i = 1; i <= URL_REDIRECTS_MOST; i++) {
+        for (unsigned i = 1; i <= URL_REDIRECTS_MAX; i++) {
                 char location[16];
                 (void)snprintf(location, sizeof location, "/%u", i);
                 assert_int_equal(url_redirect(&u, location, NULL, &u, NULL), 0);
@@ -559,19 +561,20 @@ static void test_redirects_end(void **state)
         }
         assert_int_equal(url_redirect(&u, "/again", NULL, &u, &e), -ELOOP);
         assert_string_equal(u.target, "/10");
-        assert_string_equal(e.text, "example.com redirects once more after 10 redirects; they may go round in a circle");
+        assert_string_equal(e.text, "example.com redirects once more after 10 redirects; it may be a redirect "
+                                    "loop");
 }
 
-static void test_a_location_without_bound_is_refused(void **state)
+static void test_a_location_that_is_too_long_is_refused(void **state)
 {
         (void)state;
-        struct url from = parsed("https://example.com/a/b"), to;
+        struct url from = parse_valid("https://example.com/a/b"), to;
         char *location = malloc(1 << 20);
         assert_non_null(location);
         memset(location, 'a', (1 << 20) - 1);
         location[(1 << 20) - 1] = '\0';
         assert_int_equal(url_redirect(&from, location, NULL, &to, NULL), -EINVAL);
-        location[URL_MOST] = '\0'; /* short enough alone, but not behind the host */
+        location[URL_MAX] = '\0'; /* short enough alone, but not with the host */
         assert_int_equal(url_redirect(&from, location, NULL, &to, NULL), -EINVAL);
         free(location);
 }
@@ -579,20 +582,20 @@ static void test_a_location_without_bound_is_refused(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_a_url_has_one_spelling),
-                cmocka_unit_test(test_the_parts_of_a_url),
-                cmocka_unit_test(test_what_is_no_url_is_refused),
-                cmocka_unit_test(test_names_that_mean_this_machine_or_its_network_are_refused),
-                cmocka_unit_test(test_addresses_in_any_spelling_are_seen),
-                cmocka_unit_test(test_long_urls_are_bounded),
-                cmocka_unit_test(test_the_table_of_ranges_says_what_it_means),
-                cmocka_unit_test(test_ranges_end_where_they_should),
+                cmocka_unit_test(test_urls_are_printed_in_canonical_form),
+                cmocka_unit_test(test_the_parts_of_a_url_are_parsed),
+                cmocka_unit_test(test_malformed_urls_are_refused),
+                cmocka_unit_test(test_names_of_this_machine_and_private_networks_are_refused),
+                cmocka_unit_test(test_private_addresses_are_refused_in_any_notation),
+                cmocka_unit_test(test_the_length_of_a_url_is_limited),
+                cmocka_unit_test(test_the_text_and_the_bytes_of_each_range_agree),
+                cmocka_unit_test(test_the_first_and_last_addresses_of_ranges),
                 cmocka_unit_test(test_other_families_are_refused),
-                cmocka_unit_test(test_a_location_is_resolved_as_the_rfc_says),
+                cmocka_unit_test(test_a_location_is_resolved_as_in_the_rfc),
                 cmocka_unit_test(test_a_redirect_keeps_its_port_and_address),
-                cmocka_unit_test(test_a_redirect_is_checked_again),
-                cmocka_unit_test(test_redirects_end),
-                cmocka_unit_test(test_a_location_without_bound_is_refused),
+                cmocka_unit_test(test_a_redirect_is_checked_like_a_url),
+                cmocka_unit_test(test_the_number_of_redirects_is_limited),
+                cmocka_unit_test(test_a_location_that_is_too_long_is_refused),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

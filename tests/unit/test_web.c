@@ -1,4 +1,4 @@
-/* What the process that fetches for WebFetch reports, and what the tools make of it before and behind that process. */
+/* WebFetch: the report of its child process, and requests that are refused before a child is started. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +14,7 @@
 
 /* --- reports --- */
 
-static void test_a_report_is_read_as_it_was_written(void **state)
+static void test_a_report_is_parsed_as_it_was_written(void **state)
 {
         (void)state;
         static const struct web_report rows[] = {
@@ -41,50 +41,54 @@ static void test_a_report_is_read_as_it_was_written(void **state)
         }
 }
 
-static void test_long_texts_are_cut_so_that_every_report_can_be_read(void **state)
+static void test_long_texts_are_truncated_so_that_a_report_can_be_parsed(void **state)
 {
         (void)state;
         CLEANUP_TEXT struct text out = { 0 };
-        CLEANUP_FREE char *much = malloc(2 * WEB_BODY_MOST);
-        assert_non_null(much);
-        memset(much, 'x', 2 * WEB_BODY_MOST);
-        much[2 * WEB_BODY_MOST - 1] = '\0';
-        const struct web_report all = { WEB_BROKEN, { much, 200, much, much, 2 * WEB_BODY_MOST, false }, much };
+        CLEANUP_FREE char *long_text = malloc(2 * WEB_BODY_MAX);
+        assert_non_null(long_text);
+        memset(long_text, 'x', 2 * WEB_BODY_MAX);
+        long_text[2 * WEB_BODY_MAX - 1] = '\0';
+        const struct web_report long_report = { WEB_BROKEN,
+                                                { long_text, 200, long_text, long_text, 2 * WEB_BODY_MAX, false },
+                                                long_text };
         struct web_report r;
-        web_report_write(&all, &out);
-        assert_true(out.length <= WEB_REPORT_MOST);
+        web_report_write(&long_report, &out);
+        assert_true(out.length <= WEB_REPORT_MAX);
         assert_true(web_report_read(out.data, out.length, &r));
-        assert_int_equal(strlen(r.response.url), URL_MOST + CAP_DOMAIN);
-        assert_int_equal(strlen(r.response.content_type), WEB_TYPE_MOST);
-        assert_int_equal(strlen(r.detail), WEB_DETAIL_MOST);
-        assert_int_equal(r.response.length, WEB_BODY_MOST);
+        assert_int_equal(strlen(r.response.url), URL_MAX + DOMAIN_MAX);
+        assert_int_equal(strlen(r.response.content_type), WEB_TYPE_MAX);
+        assert_int_equal(strlen(r.detail), WEB_DETAIL_MAX);
+        assert_int_equal(r.response.length, WEB_BODY_MAX);
         assert_true(r.response.cut);
 }
 
-static void test_what_is_no_report_is_not_read(void **state)
+static void test_malformed_reports_are_refused(void **state)
 {
         (void)state;
         CLEANUP_TEXT struct text out = { 0 };
-        const struct web_report good = { WEB_ANSWERED, { "https://example.com/", 200, "text/html", "abc", 3, false }, "" };
+        const struct web_report valid = { WEB_ANSWERED,
+                                          { "https://example.com/", 200, "text/html", "abc", 3, false },
+                                          "" };
         struct web_report r;
-        web_report_write(&good, &out);
+        web_report_write(&valid, &out);
         for (size_t length = 0; length < out.length; length++)
-                assert_false(web_report_read(out.data, length, &r)); /* cut off anywhere */
+                assert_false(web_report_read(out.data, length, &r)); /* truncated anywhere */
         text_add(&out, "more");
         assert_false(web_report_read(out.data, out.length, &r));
         out.length -= strlen("more");
         assert_true(web_report_read(out.data, out.length, &r));
         static const struct {
-                size_t number; /* of the four at the beginning */
+                size_t number; /* index of one of the first four numbers */
                 uint32_t value;
-        } wrong[] = { { 0, WEB_FAILURES }, { 0, UINT32_MAX }, { 1, 1000 }, { 2, 2 }, { 3, 2 }, { 3, UINT32_MAX } };
-        for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+        } invalid[] = { { 0, WEB_FAILURES }, { 0, UINT32_MAX }, { 1, 1000 }, { 2, 2 }, { 3, 2 }, { 3, UINT32_MAX } };
+        for (size_t i = 0; i < ARRAY_SIZE(invalid); i++) {
                 uint32_t before;
-                char *place = out.data + wrong[i].number * sizeof before;
-                memcpy(&before, place, sizeof before);
-                memcpy(place, &wrong[i].value, sizeof wrong[i].value);
+                char *field = out.data + invalid[i].number * sizeof before;
+                memcpy(&before, field, sizeof before);
+                memcpy(field, &invalid[i].value, sizeof invalid[i].value);
                 assert_false(web_report_read(out.data, out.length, &r));
-                memcpy(place, &before, sizeof before);
+                memcpy(field, &before, sizeof before);
         }
 }
 
@@ -102,7 +106,7 @@ static void check_refused(struct toolbox *box, const char *text, const char *par
         json_decref(arguments);
 }
 
-static void test_what_cannot_be_fetched_starts_nothing(void **state)
+static void test_invalid_requests_are_refused_before_a_child_is_started(void **state)
 {
         (void)state;
         struct host_rule denial = { .allow = false, .domain.name = "example.com" };
@@ -113,19 +117,20 @@ static void test_what_cannot_be_fetched_starts_nothing(void **state)
         check_refused(&box, "{\"url\": \"https://example.com/\", \"timeout\": 121}", "must be from 1 to 120");
         check_refused(&box, "{\"url\": \"https://example.com/\", \"timeout\": 0}", "must be from 1 to 120");
         check_refused(&box, "{}", "WebFetch needs the parameter url");
-        check_refused(&box, "{\"url\": \"https://10.0.0.1/\"}", "10.0.0.1 may not be fetched from: it is in 10.0.0.0/8");
+        check_refused(&box, "{\"url\": \"https://10.0.0.1/\"}",
+                      "10.0.0.1 may not be fetched from: it is in 10.0.0.0/8");
         check_refused(&box, "{\"url\": \"https://example.com/\"}",
-                      "example.com cannot be reached: the policy allows no host, so the box has no network; ringwall mcp "
-                      "--allow-domain example.com would allow it");
+                      "example.com cannot be reached: the policy allows no host, so the box reaches none; ringwall "
+                      "mcp --allow-domain example.com would allow it");
 }
 
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_a_report_is_read_as_it_was_written),
-                cmocka_unit_test(test_long_texts_are_cut_so_that_every_report_can_be_read),
-                cmocka_unit_test(test_what_is_no_report_is_not_read),
-                cmocka_unit_test(test_what_cannot_be_fetched_starts_nothing),
+                cmocka_unit_test(test_a_report_is_parsed_as_it_was_written),
+                cmocka_unit_test(test_long_texts_are_truncated_so_that_a_report_can_be_parsed),
+                cmocka_unit_test(test_malformed_reports_are_refused),
+                cmocka_unit_test(test_invalid_requests_are_refused_before_a_child_is_started),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -33,7 +33,7 @@ static void test_frames_arrive_whole_and_in_order(void **state)
         memset(data, 'x', 3000000);
         for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
                 assert_int_equal(channel_put(&a, data, sizes[i]), 0);
-                assert_int_equal(channel_put(&b, data, sizes[i]), 0); /* both at once, and nobody waits */
+                assert_int_equal(channel_put(&b, data, sizes[i]), 0); /* both directions at once, and no call blocks */
         }
         struct channel *ends[] = { &a, &b };
         size_t next[2] = { 0 };
@@ -57,7 +57,7 @@ static void test_frames_arrive_whole_and_in_order(void **state)
         free(data);
 }
 
-static void test_a_frame_in_single_bytes(void **state)
+static void test_a_frame_that_arrives_in_single_bytes(void **state)
 {
         (void)state;
         int ends[2];
@@ -77,11 +77,11 @@ static void test_a_frame_in_single_bytes(void **state)
         assert_memory_equal(frame, "abc", 3);
         (void)close(ends[1]);
         assert_int_equal(channel_move(&c), 0);
-        assert_true(c.ended);
+        assert_true(c.peer_closed);
         channel_close(&c);
 }
 
-static void test_nonsense_ends_it(void **state)
+static void test_oversized_frames_are_refused(void **state)
 {
         (void)state;
         struct channel a, b;
@@ -91,31 +91,31 @@ static void test_nonsense_ends_it(void **state)
         assert_int_equal(write(a.fd, "\xff\xff\xff\xff", 4), 4);
         assert_int_equal(channel_move(&b), 0);
         assert_int_equal(channel_take(&b, &frame, &length), -EPROTO);
-        assert_int_equal(channel_put(&a, "", (size_t)CHANNEL_MOST + 1), -EMSGSIZE);
+        assert_int_equal(channel_put(&a, "", (size_t)CHANNEL_MAX + 1), -EMSGSIZE);
         channel_close(&b);
         assert_int_equal(channel_put(&a, "x", 1), 0);
         assert_int_equal(channel_move(&a), 0);
-        assert_true(a.ended);
+        assert_true(a.peer_closed);
         channel_close(&a);
 }
 
-static void test_a_descriptor_goes_with_a_packet(void **state)
+static void test_a_descriptor_is_sent_with_a_packet(void **state)
 {
         (void)state;
-        int ends[2], pipe_ends[2], got = -1;
+        int ends[2], pipe_ends[2], received = -1;
         char buffer[8], letter = 0;
         assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) | pipe(pipe_ends), 0);
         assert_int_equal(wire_send(ends[0], "hello", 5, pipe_ends[1]), 0);
-        assert_int_equal(wire_receive(ends[1], buffer, sizeof buffer, 0, &got), 5);
-        assert_true(got >= 0);
-        assert_int_equal(write(got, "x", 1), 1);
+        assert_int_equal(wire_receive(ends[1], buffer, sizeof buffer, 0, &received), 5);
+        assert_true(received >= 0);
+        assert_int_equal(write(received, "x", 1), 1);
         assert_int_equal(read(pipe_ends[0], &letter, 1), 1);
-        (void)close(got);
+        (void)close(received);
         assert_int_equal(wire_send(ends[0], "", 1, -1), 0);
-        assert_int_equal(wire_receive(ends[1], buffer, sizeof buffer, 0, &got), 1);
-        assert_int_equal(got, -1);
+        assert_int_equal(wire_receive(ends[1], buffer, sizeof buffer, 0, &received), 1);
+        assert_int_equal(received, -1);
         (void)close(ends[0]);
-        assert_int_equal(wire_receive(ends[1], buffer, sizeof buffer, 0, &got), 0);
+        assert_int_equal(wire_receive(ends[1], buffer, sizeof buffer, 0, &received), 0);
         (void)close(ends[1]);
         (void)close(pipe_ends[0]);
         (void)close(pipe_ends[1]);
@@ -125,9 +125,9 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_frames_arrive_whole_and_in_order),
-                cmocka_unit_test(test_a_frame_in_single_bytes),
-                cmocka_unit_test(test_nonsense_ends_it),
-                cmocka_unit_test(test_a_descriptor_goes_with_a_packet),
+                cmocka_unit_test(test_a_frame_that_arrives_in_single_bytes),
+                cmocka_unit_test(test_oversized_frames_are_refused),
+                cmocka_unit_test(test_a_descriptor_is_sent_with_a_packet),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,10 @@
-"""The disk that a VM boots from: the machine's own programs, copied package by package into an ext4 image.
+"""Makes the disks of a VM. The root disk is an ext4 image of the host's programs, copied package by package.
 
-    disk(cache, kernels, programs) -> the image's path; made again only when a package or this file changed
-    initramfs(kernel)              -> what finds the disk; pivot_root needs a root that is a real mount
-    archive(path, top, build)      -> the clone and its build as a tar, which is a disk of its own: they change often
+    disk(cache, kernels, programs) -> the path of the root disk; made again only when a package or this file changed
+    initramfs(kernel)              makes the initramfs that mounts it: pivot_root needs a root that is a real mount
+    archive(path, top, build)      makes a tar of the clone and its build: a separate disk, because they change often
 
-It needs no root: where somebody else runs it, a user namespace makes the files root's.
+It needs no root: for an ordinary user, a user namespace makes root the owner of the files.
 """
 import hashlib
 import os
@@ -15,10 +15,10 @@ import sys
 import tarfile
 
 HERE = os.path.dirname(os.path.realpath(__file__))
-# What the tests use, besides Debian's essential packages and whatever all these depend on.
+# The packages that the tests use, besides Debian's essential ones. Their dependencies are added.
 PACKAGES = ['busybox-static', 'dbus-user-session', 'gcc', 'git', 'libc6-dev', 'libpam-systemd', 'make', 'nftables',
             'procps', 'python3-pytest', 'python3-venv', 'systemd', 'util-linux']
-UNREAD = ('/usr/share/doc', '/usr/share/info', '/usr/share/locale', '/usr/share/man')
+LEFT_OUT = ('/usr/share/doc', '/usr/share/info', '/usr/share/locale', '/usr/share/man')
 DRIVERS = ['virtio_pci', 'virtio_blk']
 ACCOUNTS = {
     'etc/passwd': 'root:x:0:0:root:/root:/bin/bash\nnobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n'
@@ -32,8 +32,8 @@ ACCOUNTS = {
 }
 
 
-def closure():
-    """Name -> version of the installed packages that the image holds."""
+def needed_packages():
+    """Name -> version of each installed package that goes into the image: PACKAGES, and all that they depend on."""
     field = '${Package}\t${db:Status-Status}\t${Version}\t${Essential}\t${Pre-Depends}, ${Depends}\t${Provides}\n'
     query = subprocess.run(['dpkg-query', '-W', '-f', field], capture_output=True, text=True, timeout=60, check=True)
     packages, providers = {}, {}
@@ -55,6 +55,7 @@ def closure():
 
 
 def relations(field):
+    """The package names in a field like Depends, without versions and architectures."""
     return [name for part in re.split('[,|]', field) if (name := re.sub(r'\(.*?\)|:\w+', '', part).strip())]
 
 
@@ -65,10 +66,10 @@ def libraries(programs):
 
 
 def copy(stage, path):
-    """One file of the machine to the same place, with links in its path followed and its owner forgotten."""
+    """Copies a host file to the same path below `stage`, without its owner. Symlinks in its directory are resolved."""
     path = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
     target = stage + path
-    if path.startswith(UNREAD) or not os.path.lexists(path) or os.path.lexists(target):
+    if path.startswith(LEFT_OUT) or not os.path.lexists(path) or os.path.lexists(target):
         return
     if os.path.isdir(path) and not os.path.islink(path):
         os.makedirs(target, exist_ok=True)
@@ -87,7 +88,7 @@ def copy_packages(stage, packages):
         if not path.startswith('/'):
             continue
         copy(stage, path)
-        if path.endswith('.py'):    # compiled by the packages' scripts, so no package lists it
+        if path.endswith('.py'):    # the packages' scripts compile it, so the .pyc is not in any package's list
             folder, name = os.path.split(path)
             copy(stage, f'{folder}/__pycache__/{name[:-3]}.{sys.implementation.cache_tag}.pyc')
     for folder in ('/etc/alternatives', '/usr/bin', '/usr/sbin'):
@@ -97,9 +98,9 @@ def copy_packages(stage, packages):
                     copy(stage, entry.path)
 
 
-def fill(stage, packages, kernels, needed):
+def fill(stage, packages, kernels, shared_libraries):
     copy_packages(stage, packages)
-    for path in needed:
+    for path in shared_libraries:
         copy(stage, path)
         copy(stage, os.path.realpath(path))
     for kernel in kernels:
@@ -113,14 +114,14 @@ def fill(stage, packages, kernels, needed):
             file.write(text)
     for name in ('dev', 'home', 'mnt', 'proc', 'root', 'run', 'sys', 'tmp', 'var/tmp'):
         os.makedirs(f'{stage}/{name}', exist_ok=True)
-    os.symlink('/bin/busybox', f'{stage}/usr/sbin/modprobe')    # the kernel calls it for what it lacks
+    os.symlink('/bin/busybox', f'{stage}/usr/sbin/modprobe')    # the kernel calls it to load missing modules
     for name in ('tmp', 'var/tmp'):
         os.chmod(f'{stage}/{name}', 0o1777)
 
 
 def disk(cache, kernels, programs):
-    packages, needed = closure(), libraries(programs)
-    text = repr((sorted(packages.items()), kernels, [(path, os.stat(path).st_mtime) for path in needed]))
+    packages, shared_libraries = needed_packages(), libraries(programs)
+    text = repr((sorted(packages.items()), kernels, [(path, os.stat(path).st_mtime) for path in shared_libraries]))
     with open(__file__, encoding='utf-8') as file:
         text += file.read()
     image = f'{cache}/{hashlib.sha256(text.encode()).hexdigest()[:16]}.ext4'
@@ -132,7 +133,7 @@ def disk(cache, kernels, programs):
     stage = f'{cache}/stage'
     shutil.rmtree(stage, ignore_errors=True)
     os.mkdir(stage)
-    fill(stage, packages, kernels, needed)
+    fill(stage, packages, kernels, shared_libraries)
     as_root = [] if os.geteuid() == 0 else ['unshare', '--map-root-user']
     subprocess.run([*as_root, 'sh', '-ec', 'ldconfig -r "$0"; mke2fs -qF -t ext4 -O ^has_journal -d "$0" "$1" 4G',
                     stage, f'{image}~'], env={**os.environ, 'PATH': f'{os.environ["PATH"]}:/usr/sbin:/sbin'},
@@ -143,7 +144,7 @@ def disk(cache, kernels, programs):
 
 
 def drivers(kernel):
-    """The modules that the disks need, each after those that it depends on."""
+    """Yields the path and content of each module that the disks need, after the modules that it depends on."""
     release, = os.listdir(f'{kernel}/lib/modules')
     folder = f'{kernel}/lib/modules/{release}'
     with open(f'{folder}/modules.dep', encoding='utf-8') as file:
@@ -157,7 +158,7 @@ def drivers(kernel):
 
 
 def initramfs(kernel):
-    """A cpio archive of busybox, the drivers in the order of their names, and the first script."""
+    """Makes a cpio archive of busybox, the drivers, numbered in the order of loading, and the script `first`."""
     entries = [('bin', 0o40755, b''), ('dev', 0o40755, b''), ('root', 0o40755, b''), ('modules', 0o40755, b'')]
     with open(shutil.which('busybox'), 'rb') as file:
         entries.append(('bin/busybox', 0o100755, file.read()))
@@ -176,8 +177,8 @@ def initramfs(kernel):
 
 
 def archive(path, top, build):
-    """The clone without its history, and the build without its objects and this cache."""
-    def choose(entry):
+    """Archives the clone without its history, and the build without its object files and the cache of this folder."""
+    def include(entry):
         name = os.path.basename(entry.name)
         if name in ('.git', '__pycache__', 'meson-logs', 'node_modules') or name.endswith(('.o', '.a')):
             return None
@@ -187,7 +188,7 @@ def archive(path, top, build):
     with tarfile.open(path, 'w') as tar:
         for name in sorted(os.listdir(top)):
             if not name.startswith('build'):
-                tar.add(f'{top}/{name}', f'home/tree/{name}', filter=choose)
+                tar.add(f'{top}/{name}', f'home/tree/{name}', filter=include)
         for name in sorted(os.listdir(build)):
             if name != 'vm':
-                tar.add(f'{build}/{name}', f'home/tree/build/{name}', filter=choose)
+                tar.add(f'{build}/{name}', f'home/tree/build/{name}', filter=include)

@@ -1,4 +1,4 @@
-// Fetches an address as Java programs do: its own resolver cache, its own TLS. Trusts whom SSL_CERT_FILE names.
+// Fetches a URL with Java's own resolver cache and TLS. Trusts the CA in the file SSL_CERT_FILE.
 import java.io.FileInputStream;
 import java.net.URL;
 import java.security.KeyStore;

@@ -1,18 +1,18 @@
-"""Asks a name server: `ask.py SERVER udp|tcp TYPE NAME`, the type as a number, each label of the name in hexadecimal.
-Prints the code of the answer and the addresses in it, or why there is none."""
+"""Queries a name server: `ask.py SERVER udp|tcp TYPE NAME`. TYPE is a number; each label of NAME is in hexadecimal.
+Prints the response code and the addresses in the answer, or the error."""
 import errno
 import socket
 import struct
 import sys
 
-PATIENCE = 3        # seconds
+TIMEOUT = 3        # seconds
 ADDRESSES = {1: socket.AF_INET, 28: socket.AF_INET6}
 
 
 def exchange(server, transport, packet):
     family = socket.AF_INET6 if ':' in server else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM if transport == 'tcp' else socket.SOCK_DGRAM) as connection:
-        connection.settimeout(PATIENCE)
+        connection.settimeout(TIMEOUT)
         connection.connect((server, 53))
         if transport == 'udp':
             connection.send(packet)
@@ -22,21 +22,21 @@ def exchange(server, transport, packet):
             return stream.read(int.from_bytes(stream.read(2), 'big'))
 
 
-def skip_name(packet, place):
-    while packet[place]:
-        if packet[place] >= 0xc0:
-            return place + 2
-        place += 1 + packet[place]
-    return place + 1
+def skip_name(packet, offset):
+    while packet[offset]:
+        if packet[offset] >= 0xc0:
+            return offset + 2
+        offset += 1 + packet[offset]
+    return offset + 1
 
 
 def read_addresses(packet, count):
-    place = skip_name(packet, 12) + 4
+    offset = skip_name(packet, 12) + 4
     for _ in range(count):
-        place = skip_name(packet, place)
-        kind, _, _, length = struct.unpack_from('!HHIH', packet, place)
-        data = packet[place + 10:place + 10 + length]
-        place += 10 + length
+        offset = skip_name(packet, offset)
+        kind, _, _, length = struct.unpack_from('!HHIH', packet, offset)
+        data = packet[offset + 10:offset + 10 + length]
+        offset += 10 + length
         if kind in ADDRESSES:
             yield socket.inet_ntop(ADDRESSES[kind], data)
 

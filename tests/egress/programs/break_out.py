@@ -1,6 +1,7 @@
-"""Tries to leave the machine by a TCP socket: `break_out.py WAY ADDRESS PORT`. Prints what came back, or the error.
+"""Tries to leave the machine by a socket, at level standard: `break_out.py WAY ADDRESS PORT [OWN-ADDRESS]`. Prints what
+came back, or the error.
 
-With the word "proxy" as the port it is that of http_proxy: the program prints it, and goes on when it has read a line.
+If PORT is "proxy", it is the port of http_proxy. Then the program prints it, and continues when it has read a line.
 """
 import ctypes
 import errno
@@ -10,86 +11,89 @@ import struct
 import sys
 import urllib.parse
 
-PATIENCE = 1        # seconds
-HOST_PORT = 8080    # of a service on the host
+TIMEOUT = 1        # seconds
+HOST_PORT = 8080    # a service on the host
 IPPROTO_MPTCP, TCP_FASTOPEN_CONNECT, IP_OPTIONS, LOOSE_ROUTE = 262, 30, 4, 131
-WORD = b'a word'
+MESSAGE = b'a word'
 libc = ctypes.CDLL(None, use_errno=True)
 
 
-def unspecified(call, connection):
-    """bind() or connect() with the family that is none."""
-    nobody = struct.pack('H14x', socket.AF_UNSPEC)
-    call(connection.fileno(), nobody, len(nobody))
+def pass_unspecified(call, connection):
+    """Calls bind() or connect() with an address of family AF_UNSPEC."""
+    address_bytes = struct.pack('H14x', socket.AF_UNSPEC)
+    call(connection.fileno(), address_bytes, len(address_bytes))
 
 
-def try_to(action, *arguments):
-    """Whether it works or not: the connection that follows is what counts."""
+def ignore_errors(action, *arguments):
+    """Calls the action. Only the connection that follows matters, so errors are ignored."""
     try:
         action(*arguments)
     except OSError:
         pass
 
 
-def converse(connection):
-    connection.settimeout(PATIENCE)
+def exchange(connection):
+    connection.settimeout(TIMEOUT)
     connection.connect((address, port))
-    connection.send(WORD)
+    connection.send(MESSAGE)
     return connection.recv(100)
 
 
-def after(*actions):
-    """A connection by a socket that something was done with before."""
+def connect_after(*actions):
+    """Connects a socket after these actions on it."""
     connection = socket.socket()
     for action in actions:
-        try_to(action, connection)
-    return converse(connection)
+        ignore_errors(action, connection)
+    return exchange(connection)
 
 
-def disconnected():
+def connect_again():
+    """Connects to the loopback, dissolves that connection by AF_UNSPEC, and connects to the address."""
     connection = socket.socket()
     connection.connect(('127.0.0.1', port if proxy else HOST_PORT))
-    unspecified(libc.connect, connection)
-    return converse(connection)
+    pass_unspecified(libc.connect, connection)
+    return exchange(connection)
 
 
-def send_at_once(flags):
+def send_without_connect(flags):
     connection = socket.socket()
-    connection.sendto(WORD, flags, (address, port))
-    connection.settimeout(PATIENCE)
+    connection.sendto(MESSAGE, flags, (address, port))
+    connection.settimeout(TIMEOUT)
     return connection.recv(100)
 
 
-def by_number(family, kind, protocol):
-    """The call itself, with what a library would not pass."""
-    fd = libc.syscall(ctypes.c_long(41 if os.uname().machine == 'x86_64' else 198), ctypes.c_ulong(family), ctypes.c_ulong(kind),
+def call_socket(family, kind, protocol):
+    """Makes the system call socket() itself, with arguments that a library would not pass."""
+    fd = libc.syscall(ctypes.c_long(41 if os.uname().machine == 'x86_64' else 198), ctypes.c_ulong(family),
+                      ctypes.c_ulong(kind),
                       ctypes.c_ulong(protocol))
     if fd < 0:
         raise OSError(ctypes.get_errno(), 'socket')
-    return converse(socket.socket(socket.AF_INET, socket.SOCK_STREAM, 0, fd))
+    return exchange(socket.socket(socket.AF_INET, socket.SOCK_STREAM, 0, fd))
 
 
-def device(name):
+def bind_to_device(name):
     return lambda connection: connection.setsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, name)
 
 
 WAYS = {
-    'connect': after,
-    'disconnected': disconnected,
-    'bound-anywhere': lambda: after(lambda s: s.bind(('0.0.0.0', 0))),
-    'bound-to-own': lambda: after(lambda s: s.bind((sys.argv[4], 0))),
-    'bound-unspecified': lambda: after(lambda s: unspecified(libc.bind, s)),
-    'reused': lambda: after(lambda s: s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1), lambda s: s.bind(('', 0))),
-    'device': lambda: after(device(b'eth0')),
-    'any-device': lambda: after(device(b'')),
-    'source-route': lambda: after(lambda s: s.setsockopt(
+    'connect': connect_after,
+    'disconnected': connect_again,
+    'bound-anywhere': lambda: connect_after(lambda s: s.bind(('0.0.0.0', 0))),
+    'bound-to-own': lambda: connect_after(lambda s: s.bind((sys.argv[4], 0))),
+    'bound-unspecified': lambda: connect_after(lambda s: pass_unspecified(libc.bind, s)),
+    'reused': lambda: connect_after(lambda s: s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1),
+                                    lambda s: s.bind(('', 0))),
+    'device': lambda: connect_after(bind_to_device(b'eth0')),
+    'any-device': lambda: connect_after(bind_to_device(b'')),
+    'source-route': lambda: connect_after(lambda s: s.setsockopt(
         socket.IPPROTO_IP, IP_OPTIONS, bytes([LOOSE_ROUTE, 7, 4, 127, 0, 0, 1, 0]))),
-    'fast-open': lambda: send_at_once(socket.MSG_FASTOPEN),
-    'fast-open-connect': lambda: after(lambda s: s.setsockopt(socket.IPPROTO_TCP, TCP_FASTOPEN_CONNECT, 1)),
-    'multipath': lambda: converse(socket.socket(socket.AF_INET, socket.SOCK_STREAM, IPPROTO_MPTCP)),
-    'six': lambda: converse(socket.socket(socket.AF_INET6)),
-    'datagram': lambda: converse(socket.socket(socket.AF_INET, socket.SOCK_DGRAM)),
-    'high-bits': lambda: by_number(socket.AF_INET | 1 << 32, socket.SOCK_STREAM | 1 << 33, 1 << 34),
+    'fast-open': lambda: send_without_connect(socket.MSG_FASTOPEN),
+    'fast-open-connect': lambda: connect_after(lambda s: s.setsockopt(socket.IPPROTO_TCP, TCP_FASTOPEN_CONNECT, 1)),
+    'multipath': lambda: exchange(socket.socket(socket.AF_INET, socket.SOCK_STREAM, IPPROTO_MPTCP)),
+    'six': lambda: exchange(socket.socket(socket.AF_INET6)),
+    'datagram': lambda: exchange(socket.socket(socket.AF_INET, socket.SOCK_DGRAM)),
+    'high-bits': lambda: call_socket(socket.AF_INET | 1 << 32, socket.SOCK_STREAM | 1 << 33, 1 << 34),
 }
 
 address, proxy = sys.argv[2], os.environ.get('http_proxy', '')

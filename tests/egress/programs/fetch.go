@@ -1,4 +1,4 @@
-// Fetches an address as Go programs do: without the C library, its own resolver reads /etc/resolv.conf.
+// Fetches a URL without the C library: Go's own resolver reads /etc/resolv.conf.
 package main
 
 import (

@@ -1,4 +1,4 @@
-// Fetches an address with Node's own fetch.
+// Fetches a URL with Node's own fetch.
 try {
         const response = await fetch(process.argv[2]);
         process.stdout.write(await response.text());

@@ -1,10 +1,10 @@
-"""Sends a word by another protocol than TCP: `reach.py KIND ADDRESS [PORT]`. Prints what came back, or the error."""
+"""Sends data by a protocol other than TCP: `reach.py KIND ADDRESS [PORT]`. Prints what came back, or the error."""
 import errno
 import socket
 import struct
 import sys
 
-PATIENCE = 2        # seconds
+TIMEOUT = 2        # seconds
 ECHO_REQUEST = {4: 8, 6: 128}
 IPPROTO_MPTCP, IPPROTO_UDPLITE, IPPROTO_SCTP, ETH_P_ALL = 262, 136, 132, 3
 
@@ -20,9 +20,9 @@ def echo_request(version):
     return body[:2] + struct.pack('!H', checksum(body)) + body[4:]
 
 
-def converse(kind, protocol, data):
+def exchange(kind, protocol, data):
     with socket.socket(family, kind, protocol) as connection:
-        connection.settimeout(PATIENCE)
+        connection.settimeout(TIMEOUT)
         connection.connect((address, port))
         connection.send(data)
         return connection.recv(1000)
@@ -30,22 +30,22 @@ def converse(kind, protocol, data):
 
 def ping(kind):
     version, protocol = (6, socket.IPPROTO_ICMPV6) if family == socket.AF_INET6 else (4, socket.IPPROTO_ICMP)
-    return converse(kind, protocol, echo_request(version))
+    return exchange(kind, protocol, echo_request(version))
 
 
-def sniff():
+def open_packet_socket():
     with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL)):
         return b'a socket'
 
 
 KINDS = {
-    'udp': lambda: converse(socket.SOCK_DGRAM, 0, b'a word'),
-    'udplite': lambda: converse(socket.SOCK_DGRAM, IPPROTO_UDPLITE, b'a word'),
-    'mptcp': lambda: converse(socket.SOCK_STREAM, IPPROTO_MPTCP, b'GET / HTTP/1.0\r\n\r\n'),
-    'sctp': lambda: converse(socket.SOCK_STREAM, IPPROTO_SCTP, b'a word'),
+    'udp': lambda: exchange(socket.SOCK_DGRAM, 0, b'a word'),
+    'udplite': lambda: exchange(socket.SOCK_DGRAM, IPPROTO_UDPLITE, b'a word'),
+    'mptcp': lambda: exchange(socket.SOCK_STREAM, IPPROTO_MPTCP, b'GET / HTTP/1.0\r\n\r\n'),
+    'sctp': lambda: exchange(socket.SOCK_STREAM, IPPROTO_SCTP, b'a word'),
     'ping': lambda: ping(socket.SOCK_DGRAM),
     'raw-ping': lambda: ping(socket.SOCK_RAW),
-    'packets': sniff,
+    'packets': open_packet_socket,
 }
 
 address, port = sys.argv[2], int(sys.argv[3]) if len(sys.argv) > 3 else 0

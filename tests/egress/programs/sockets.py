@@ -1,4 +1,4 @@
-"""Fetches by the plain calls of the C library: getaddrinfo, socket, connect, send, recv."""
+"""Fetches a page with the plain calls of the C library: getaddrinfo, socket, connect, send, recv."""
 import socket
 import sys
 

@@ -1,6 +1,8 @@
-"""Asks for sockets, and again, from several threads and processes: `storm.py SECONDS`. Then prints whether one can be had.
+"""Makes sockets as fast as it can, in several threads and child processes: `storm.py SECONDS`. Then prints whether it
+can still make one.
 
-Every other process is killed wherever it is, which is mostly in the middle of such a call.
+Half of the threads keep their sockets until there are no descriptors left. Each child is killed after 2 ms, mostly in
+the middle of the system call.
 """
 import errno
 import os
@@ -10,27 +12,27 @@ import sys
 import threading
 import time
 
-THREADS, CROWD = 4, 200
+THREADS, CHILDREN = 4, 200
 end = time.monotonic() + float(sys.argv[1])
 
 
-def ask(many):
-    kept = []
+def make_sockets(keep):
+    sockets = []
     while time.monotonic() < end:
         try:
-            kept.append(socket.socket())
+            sockets.append(socket.socket())
         except OSError as error:
             assert error.errno == errno.EMFILE, error
-            kept.clear()
-        if not many:
-            kept.clear()
+            sockets.clear()
+        if not keep:
+            sockets.clear()
 
 
-threads = [threading.Thread(target=ask, args=(number % 2,)) for number in range(THREADS)]
+threads = [threading.Thread(target=make_sockets, args=(number % 2,)) for number in range(THREADS)]
 for thread in threads:
     thread.start()
 killed = 0
-while time.monotonic() < end and killed < CROWD:
+while time.monotonic() < end and killed < CHILDREN:
     child = os.fork()
     if child == 0:
         while True:

@@ -1,7 +1,7 @@
-"""Connects to a name and port, and does one of
+"""Connects to a name and a port, and does one of these:
 
-    send N      sends N bytes, ends its side, and prints a digest of them and of what came back
-    say HEX     sends these bytes, and prints as many that come back, in hexadecimal
+    send N      sends N bytes and closes its side; prints a digest of them and of what came back
+    say HEX     sends these bytes; prints as many bytes that come back, in hexadecimal
     reset       sends a line, waits for an answer, and resets the connection
 """
 import hashlib
@@ -32,10 +32,10 @@ def main(name, port, action, argument=''):
             thread.join()
             print(sent.hexdigest(), received.hexdigest())
         elif action == 'say':
-            words = bytes.fromhex(argument)
-            connection.sendall(words)
+            data = bytes.fromhex(argument)
+            connection.sendall(data)
             with connection.makefile('rb') as stream:
-                print(stream.read(len(words)).hex())
+                print(stream.read(len(data)).hex())
         elif action == 'reset':
             connection.sendall(b'a line\n')
             print(connection.recv(100).decode(), end='')
