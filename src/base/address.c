@@ -102,7 +102,7 @@ const struct address_range *address_find_refused_range(const union address *a)
         return &not_ip;
 }
 
-const struct address_range *address_range_at(size_t index)
+const struct address_range *address_blocked_range_at(size_t index)
 {
         if (index < ARRAY_SIZE(v4))
                 return &v4[index];

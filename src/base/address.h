@@ -29,7 +29,7 @@ struct address_range {
 const struct address_range *address_find_refused_range(const union address *a);
 
 /* All ranges by index, for tests and documentation; NULL after the last. */
-const struct address_range *address_range_at(size_t index);
+const struct address_range *address_blocked_range_at(size_t index);
 
 /* Parses an address, without a port, as inet_pton(3) accepts it. False if it is not an address. */
 bool address_parse(const char *text, union address *ret);

@@ -46,7 +46,7 @@ static int read_up_to(int fd, size_t cap, char **ret_data, size_t *ret_length)
         return 0;
 }
 
-int fd_read_open(int fd, const char *path, size_t cap, char **ret_data, size_t *ret_length, struct error *e)
+int fd_read_all(int fd, const char *path, size_t cap, char **ret_data, size_t *ret_length, struct error *e)
 {
         struct stat st;
         if (fstat(fd, &st) < 0)
@@ -68,7 +68,7 @@ int fd_read_file(const char *path, size_t cap, char **ret_data, size_t *ret_leng
         CLEANUP_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
         if (fd < 0)
                 return error_errno(e, errno, "cannot open %s", path);
-        return fd_read_open(fd, path, cap, ret_data, ret_length, e);
+        return fd_read_all(fd, path, cap, ret_data, ret_length, e);
 }
 
 int fd_write_all(int fd, const void *data, size_t length)

@@ -21,7 +21,7 @@ void fd_close(int *fd);
 int fd_read_file(const char *path, size_t cap, char **ret_data, size_t *ret_length, struct error *e);
 
 /* The same for an open file; `path` is for messages. */
-int fd_read_open(int fd, const char *path, size_t cap, char **ret_data, size_t *ret_length, struct error *e);
+int fd_read_all(int fd, const char *path, size_t cap, char **ret_data, size_t *ret_length, struct error *e);
 
 /*
  * Opens a path of which no part is a symbolic link (-ELOOP otherwise); a relative one starts at `directory`. `flags`

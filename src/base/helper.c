@@ -51,7 +51,7 @@ int helper_exec(const char *name, char *const *arguments, struct error *e)
                 count++;
         CLEANUP_ARENA struct arena *arena = arena_new((count + 2) * sizeof(char *) + NAME_MAX + 64);
         char **argv = arena_alloc(arena, (count + 2) * sizeof *argv);
-        char *title = arena_string(arena, name);
+        char *title = arena_strdup(arena, name);
         if (!argv || !title)
                 return error_errno(e, ENOMEM, "cannot start %s", name);
         argv[0] = title;
@@ -125,7 +125,7 @@ static int move_descriptors(const int *fds, size_t count)
         return close_range((unsigned)count, ~0U, 0) < 0 ? -errno : 0;
 }
 
-int helper_start(const char *name, const int *fds, size_t count, struct error *e)
+int helper_spawn(const char *name, const int *fds, size_t count, struct error *e)
 {
         struct error why = { 0 };
         if (count > HELPER_FDS_MAX)

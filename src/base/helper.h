@@ -23,6 +23,6 @@ int helper_run(const char *name, char *const *arguments, char *ret, size_t size,
  * no others, and no environment. Returns the child's pid, or -errno with an error. The caller must be single-threaded.
  * If the helper cannot be executed, the child prints the reason to its descriptor 2 and exits with 125.
  */
-int helper_start(const char *name, const int *fds, size_t count, struct error *e);
+int helper_spawn(const char *name, const int *fds, size_t count, struct error *e);
 
 #endif

@@ -8,17 +8,17 @@
 #include <errno.h>
 #include <string.h>
 
-struct place {
+struct resolved_path {
         unsigned line, column;
 };
 
 /* Line and character of the byte at offset. */
-static struct place place_of(const char *text, size_t offset)
+static struct resolved_path place_of(const char *text, size_t offset)
 {
-        struct place p = { 1, 1 };
+        struct resolved_path p = { 1, 1 };
         for (size_t i = 0; i < offset; i++) {
                 if (text[i] == '\n')
-                        p = (struct place){ p.line + 1, 1 };
+                        p = (struct resolved_path){ p.line + 1, 1 };
                 else if (((unsigned char)text[i] & 0xc0) != 0x80) /* not a continuation byte */
                         p.column++;
         }
@@ -44,13 +44,13 @@ static size_t find_too_deep(const char *text, size_t length, size_t cap)
         return length;
 }
 
-static int fail_at(struct error *e, int code, struct place p, const char *message)
+static int fail_at(struct error *e, int code, struct resolved_path p, const char *message)
 {
         return error_set(e, code, "line %u, column %u: %s", p.line, p.column, message);
 }
 
 /* jansson's messages quote the input, so they are escaped. It reports column 0 for the start of a line. */
-static int fail_from_jansson(struct error *e, const json_error_t *why, struct place *ret)
+static int fail_from_jansson(struct error *e, const json_error_t *why, struct resolved_path *ret)
 {
         if (json_error_code(why) == json_error_out_of_memory)
                 return error_errno(e, ENOMEM, "cannot store the JSON value");
@@ -59,12 +59,12 @@ static int fail_from_jansson(struct error *e, const json_error_t *why, struct pl
         if (json_error_code(why) == json_error_null_character)
                 return fail_at(e, EINVAL, *ret, "\\u0000 is not allowed in a string");
         CLEANUP_TEXT struct text message = { 0 };
-        text_add_visible(&message, why->text, strnlen(why->text, sizeof why->text));
+        text_add_escaped(&message, why->text, strnlen(why->text, sizeof why->text));
         return fail_at(e, EINVAL, *ret, message.data ? message.data : "not JSON");
 }
 
 static int parse(const char *text, size_t length, size_t cap_bytes, size_t cap_depth, json_t **ret, struct error *e,
-                 struct place *ret_place)
+                 struct resolved_path *ret_place)
 {
         if (length > cap_bytes)
                 return error_set(e, EFBIG, "%zu bytes of JSON, more than the %zu allowed", length, cap_bytes);
@@ -89,7 +89,7 @@ static int parse(const char *text, size_t length, size_t cap_bytes, size_t cap_d
 int json_parse_bounded(const char *text, size_t length, size_t cap_bytes, size_t cap_depth, json_t **ret,
                        struct error *e, unsigned *ret_line, unsigned *ret_column)
 {
-        struct place place = { 0 };
+        struct resolved_path place = { 0 };
         int error = parse(text, length, cap_bytes, cap_depth, ret, e, &place);
         if (ret_line)
                 *ret_line = place.line;

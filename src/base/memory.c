@@ -85,7 +85,7 @@ void *arena_alloc(struct arena *a, size_t size)
         return p;
 }
 
-char *arena_copy(struct arena *a, const char *text, size_t length)
+char *arena_strndup(struct arena *a, const char *text, size_t length)
 {
         if (length == SIZE_MAX)
                 return NULL;
@@ -95,12 +95,12 @@ char *arena_copy(struct arena *a, const char *text, size_t length)
         return copy;
 }
 
-char *arena_string(struct arena *a, const char *text)
+char *arena_strdup(struct arena *a, const char *text)
 {
-        return arena_copy(a, text, strlen(text));
+        return arena_strndup(a, text, strlen(text));
 }
 
-char *arena_join(struct arena *a, const char *first, const char *second)
+char *arena_concat(struct arena *a, const char *first, const char *second)
 {
         size_t n = strlen(first), m = strlen(second);
         char *text = arena_alloc(a, n + m + 1);
@@ -129,7 +129,7 @@ char *arena_format(struct arena *a, const char *format, ...)
 }
 
 /* Capacity is not stored: an array is full whenever its count is zero or a power of two. */
-void *arena_array_add(struct arena *a, void *array_pointer, size_t *count, size_t element_size)
+void *arena_array_push(struct arena *a, void *array_pointer, size_t *count, size_t element_size)
 {
         unsigned char *array = NULL;
         memcpy(&array, array_pointer, sizeof array);

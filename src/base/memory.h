@@ -40,16 +40,16 @@ void *arena_alloc(struct arena *a, size_t size);
 #define ARENA_NEW(a, type) ((type *)arena_alloc((a), sizeof(type)))
 
 /* Copies of a text, with a terminator; the first takes `length` bytes, which need not have one. */
-char *arena_copy(struct arena *a, const char *text, size_t length);
-char *arena_string(struct arena *a, const char *text);
+char *arena_strndup(struct arena *a, const char *text, size_t length);
+char *arena_strdup(struct arena *a, const char *text);
 /* Concatenates the two texts. */
-char *arena_join(struct arena *a, const char *first, const char *second);
+char *arena_concat(struct arena *a, const char *first, const char *second);
 char *arena_format(struct arena *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /*
  * Appends an element to an array in the arena; a full array is doubled. Returns the new element, zeroed, and increments
  * *count. If out of memory, returns NULL and changes nothing.
  */
-void *arena_array_add(struct arena *a, void *array_pointer, size_t *count, size_t element_size);
+void *arena_array_push(struct arena *a, void *array_pointer, size_t *count, size_t element_size);
 
 #endif

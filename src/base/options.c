@@ -67,8 +67,8 @@ static struct escaped escape_argument(const char *argument, size_t length)
         CLEANUP_TEXT struct text t = { 0 };
         size_t i = 0;
         while (i < length && t.length < LONGEST && !t.failed) {
-                size_t step = text_utf8_step(argument + i, length - i);
-                text_add_visible(&t, argument + i, step);
+                size_t step = text_utf8_sequence_length(argument + i, length - i);
+                text_add_escaped(&t, argument + i, step);
                 i += step;
         }
         if (!t.failed)
@@ -103,7 +103,7 @@ static int report_unknown_name(struct parser *p, const char *name, size_t length
                 names[count] = row->name;
 
         struct escaped escaped = escape_argument(name, length);
-        const char *nearest = text_nearest(escaped.text, names, count);
+        const char *nearest = text_suggest(escaped.text, names, count);
         if (nearest)
                 return error_set(p->error, EINVAL, "unknown option '--%s'; did you mean '--%s'?", escaped.text,
                                  nearest);
@@ -138,12 +138,12 @@ static int add_use(struct parser *p, const struct option_row *row, const char *v
                 if (error < 0)
                         return error;
         }
-        if (r->use_count >= OPTIONS_USES_MAX)
-                return error_set(p->error, E2BIG, "more than %d options", OPTIONS_USES_MAX);
-        struct option_use *use = arena_array_add(r->arena, &r->uses, &r->use_count, sizeof *use);
+        if (r->use_count >= OPTIONS_OCCURRENCES_MAX)
+                return error_set(p->error, E2BIG, "more than %d options", OPTIONS_OCCURRENCES_MAX);
+        struct option_occurrence *use = arena_array_push(r->arena, &r->uses, &r->use_count, sizeof *use);
         if (!use)
                 return error_errno(p->error, ENOMEM, "cannot store the options");
-        *use = (struct option_use){ .row = row, .value = value, .index = index };
+        *use = (struct option_occurrence){ .row = row, .value = value, .index = index };
         return 0;
 }
 
@@ -184,7 +184,7 @@ static int parse_letters(struct parser *p, const char *argument)
                 const struct option_row *row = find_row_by_letter(p->result->verb, *c);
                 if (!row)
                         return error_set(p->error, EINVAL, "unknown option '-%s'",
-                                         escape_argument(c, text_utf8_step(c, strlen(c))).text);
+                                         escape_argument(c, text_utf8_sequence_length(c, strlen(c))).text);
                 const char *value = row->placeholder && c[1] ? c + 1 : NULL;
                 int error = row->placeholder && !value ? take_value(p, row, &value) : 0;
                 if (error == 0)
@@ -239,7 +239,7 @@ int options_parse(const struct options_verb *verb, int argc, char **argv, int fi
         *result = (struct options_result){ .verb = verb, .argc = argc, .argv = argv, .first = first };
         size_t slots = (argc > first ? (size_t)(argc - first) : 0) + 1;
         /* Room for both lists. The uses are an array that doubles: all its copies together take twice its size. */
-        size_t cap = slots * sizeof(char *) + 2 * OPTIONS_USES_MAX * sizeof(struct option_use) + 4096;
+        size_t cap = slots * sizeof(char *) + 2 * OPTIONS_OCCURRENCES_MAX * sizeof(struct option_occurrence) + 4096;
         result->arena = arena_new(cap);
         result->positionals = arena_alloc(result->arena, slots * sizeof(char *));
         if (!result->positionals)
@@ -256,7 +256,8 @@ void options_done(struct options_result *result)
 
 /* --- lookup --- */
 
-const struct option_use *options_next(const struct options_result *result, int id, const struct option_use *after)
+const struct option_occurrence *options_next(const struct options_result *result, int id,
+                                             const struct option_occurrence *after)
 {
         size_t i = after ? (size_t)(after - result->uses) + 1 : 0;
         for (; i < result->use_count; i++)
@@ -273,7 +274,7 @@ bool options_has(const struct options_result *result, int id)
 const char *options_value(const struct options_result *result, int id)
 {
         const char *value = NULL;
-        for (const struct option_use *use = NULL; (use = options_next(result, id, use));)
+        for (const struct option_occurrence *use = NULL; (use = options_next(result, id, use));)
                 value = use->value;
         return value;
 }

@@ -21,7 +21,7 @@ enum {
         OPTIONS_TABLES_MAX = 5,            /* tables of one verb, and the NULL after them */
         OPTIONS_ROWS_MAX = 128,            /* rows of all tables of one verb */
         OPTIONS_WORDS_MAX = 16,            /* words of one OPTION_WORDS row */
-        OPTIONS_USES_MAX = 4096,           /* options on one command line */
+        OPTIONS_OCCURRENCES_MAX = 4096,           /* options on one command line */
         OPTIONS_POSITIONALS_MAX = 1 << 20, /* positionals on one command line; exec itself allows less */
         OPTIONS_WIDTH = 80,                /* columns of --help */
 };
@@ -77,7 +77,7 @@ struct options_verb {
 const struct option_row *options_row_at(const struct options_verb *verb, size_t index);
 
 /* One option as it was given. */
-struct option_use {
+struct option_occurrence {
         const struct option_row *row;
         const char *value; /* NULL for a flag; points into argv */
         int index;         /* of the argument in argv that named the option */
@@ -87,7 +87,7 @@ struct options_result {
         const struct options_verb *verb;
         char **argv;                  /* as given to options_parse */
         int argc, first;
-        const struct option_use *uses; /* in the order of the command line */
+        const struct option_occurrence *uses; /* in the order of the command line */
         size_t use_count;
         char **positionals;           /* NULL-terminated, so that a command can be executed from it */
         size_t positional_count;
@@ -111,9 +111,12 @@ void options_done(struct options_result *result);
 bool options_has(const struct options_result *result, int id);
 const char *options_value(const struct options_result *result, int id);
 
-/* The next use of the option after `after` (NULL: from the start), or NULL:
- *     for (const struct option_use *u = NULL; (u = options_next(result, id, u));) …  */
-const struct option_use *options_next(const struct options_result *result, int id, const struct option_use *after);
+/*
+ * The next use of the option after `after` (NULL: from the start), or NULL:
+ *     for (const struct option_occurrence *u = NULL; (u = options_next(result, id, u));) …
+ */
+const struct option_occurrence *options_next(const struct options_result *result, int id,
+                                             const struct option_occurrence *after);
 
 /*
  * Splits "standard|strict": returns how many words there are and stores the start and length of each; words beyond

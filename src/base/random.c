@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <sys/random.h>
 
-int random_name(char *ret, size_t size)
+int random_hex(char *ret, size_t size)
 {
         static const char digits[] = "0123456789abcdef";
         if (!size || size > 256 + 1) /* getrandom() returns up to 256 bytes in full */

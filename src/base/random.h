@@ -5,6 +5,6 @@
 #include <stddef.h>
 
 /* Fills `size` bytes with hexadecimal digits and a NUL. Returns 0 or -errno. */
-int random_name(char *ret, size_t size);
+int random_hex(char *ret, size_t size);
 
 #endif

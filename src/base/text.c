@@ -113,7 +113,7 @@ static size_t utf8_sequence(const unsigned char *s, size_t length)
         return need;
 }
 
-size_t text_utf8_valid(const char *bytes, size_t length)
+size_t text_utf8_valid_length(const char *bytes, size_t length)
 {
         const unsigned char *s = (const unsigned char *)bytes;
         size_t i = 0;
@@ -126,7 +126,7 @@ size_t text_utf8_valid(const char *bytes, size_t length)
         return length;
 }
 
-void text_drop_malformed(char *text)
+void text_remove_invalid_utf8(char *text)
 {
         char *to = text;
         for (size_t length = strlen(text), step = 0; length; text += step, length -= step) {
@@ -139,7 +139,7 @@ void text_drop_malformed(char *text)
         *to = '\0';
 }
 
-size_t text_utf8_step(const char *bytes, size_t length)
+size_t text_utf8_sequence_length(const char *bytes, size_t length)
 {
         size_t step = length ? utf8_sequence((const unsigned char *)bytes, length) : 0;
         return step ? step : 1;
@@ -159,7 +159,7 @@ static bool is_hostile(const unsigned char *s, size_t step)
         return false;
 }
 
-void text_add_visible(struct text *t, const char *bytes, size_t length)
+void text_add_escaped(struct text *t, const char *bytes, size_t length)
 {
         const unsigned char *s = (const unsigned char *)bytes;
         for (size_t i = 0; i < length;) {
@@ -206,7 +206,7 @@ static size_t distance(const char *a, const char *b)
         return last[lb];
 }
 
-const char *text_nearest(const char *word, const char *const *candidates, size_t count)
+const char *text_suggest(const char *word, const char *const *candidates, size_t count)
 {
         const char *nearest = NULL;
         size_t least = strlen(word) / 3 + 2;
@@ -220,7 +220,7 @@ const char *text_nearest(const char *word, const char *const *candidates, size_t
         return nearest;
 }
 
-bool text_starts(const char *text, const char *prefix)
+bool text_has_prefix(const char *text, const char *prefix)
 {
         return strncmp(text, prefix, strlen(prefix)) == 0;
 }
@@ -231,7 +231,7 @@ bool text_ends(const char *text, const char *suffix)
         return length >= end && memcmp(text + length - end, suffix, end) == 0;
 }
 
-bool text_to_number(const char *text, size_t length, unsigned long long *ret)
+bool text_parse_unsigned(const char *text, size_t length, unsigned long long *ret)
 {
         unsigned long long value = 0;
         if (length == 0)

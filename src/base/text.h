@@ -30,24 +30,24 @@ char *text_take(struct text *t);
  * Adds untrusted text for a terminal: control characters and invalid UTF-8 are shown as \xNN, so that a file name or a
  * policy line cannot move the cursor or forge a line of our output.
  */
-void text_add_visible(struct text *t, const char *bytes, size_t length);
+void text_add_escaped(struct text *t, const char *bytes, size_t length);
 
 /* Offset of the first malformed UTF-8 byte (surrogates and overlong forms are malformed), or length if none is. */
-size_t text_utf8_valid(const char *bytes, size_t length);
+size_t text_utf8_valid_length(const char *bytes, size_t length);
 
 /* Removes malformed UTF-8 in place: for texts that were truncated at a byte count. */
-void text_drop_malformed(char *text);
+void text_remove_invalid_utf8(char *text);
 
 /* Bytes of the UTF-8 sequence that starts here; 1 for anything malformed. */
-size_t text_utf8_step(const char *bytes, size_t length);
+size_t text_utf8_sequence_length(const char *bytes, size_t length);
 
 /* The candidate nearest to word by edit distance, or NULL when none is near enough. */
-const char *text_nearest(const char *word, const char *const *candidates, size_t count);
+const char *text_suggest(const char *word, const char *const *candidates, size_t count);
 
-bool text_starts(const char *text, const char *prefix);
+bool text_has_prefix(const char *text, const char *prefix);
 bool text_ends(const char *text, const char *suffix);
 
 /* Parses ASCII digits only, no sign, no space; false on overflow or anything else. */
-bool text_to_number(const char *text, size_t length, unsigned long long *ret);
+bool text_parse_unsigned(const char *text, size_t length, unsigned long long *ret);
 
 #endif

@@ -11,7 +11,7 @@
 #include "box/box_run.h"
 #include "box/diagnosis.h"
 #include "platform/platform.h"
-#include "policy/caps.h"
+#include "policy/input_limits.h"
 
 struct ringwall_box {
         struct arena *arena;
@@ -25,7 +25,7 @@ static char **copy_words(struct arena *a, char *const *words)
                 count++;
         char **copy = arena_alloc(a, (count + 1) * sizeof(*copy));
         for (size_t i = 0; copy && i < count; i++)
-                if (!(copy[i] = arena_string(a, words[i])))
+                if (!(copy[i] = arena_strdup(a, words[i])))
                         return NULL;
         return copy;
 }
@@ -36,7 +36,7 @@ char *ringwall_machine_to_json(void)
         CLEANUP_TEXT struct text out = { 0 };
         if (!d)
                 return NULL;
-        diagnosis_make(d);
+        diagnosis_run(d);
         CLEANUP_JSON json_t *json = diagnosis_to_json(d);
         free(d);
         return json && json_write(json, &out, true) == 0 ? text_take(&out) : NULL;
@@ -77,7 +77,7 @@ int ringwall_box_signal(struct ringwall_box *box, int number)
 int ringwall_box_change_hosts(struct ringwall_box *box, const struct ringwall_plan *plan)
 {
         struct error e = { 0 };
-        return box->run.alive ? egress_change(&box->run.running.egress, (const struct plan *)plan, &e) : -ESRCH;
+        return box->run.alive ? egress_set_hosts(&box->run.running.egress, (const struct plan *)plan, &e) : -ESRCH;
 }
 
 static void end_box(struct ringwall_box *b)
@@ -104,7 +104,7 @@ int ringwall_box_wait(struct ringwall_box *b, int *ret_status)
         }
         end_box(b);
         if (ret_status)
-                *ret_status = report_status(&b->run.report);
+                *ret_status = report_exit_status(&b->run.report);
         return 0;
 }
 
@@ -127,6 +127,6 @@ void ringwall_box_free(struct ringwall_box *box)
 int ringwall_restrict_self(const struct ringwall_plan *plan)
 {
         struct error e = { 0 };
-        int r = start_check((const struct plan *)plan, &e);
+        int r = start_check_supported((const struct plan *)plan, &e);
         return r < 0 ? r : platform_restrict_self((const struct plan *)plan, &e);
 }

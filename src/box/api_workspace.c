@@ -46,7 +46,7 @@ const char *ringwall_workspace_message(const struct ringwall_workspace *w)
 static int find(struct ringwall_workspace *w, const char *path, struct held_path *ret)
 {
         w->error = (struct error){ 0 };
-        return workspace_find(w->inner, path, ret, &w->error);
+        return workspace_resolve(w->inner, path, ret, &w->error);
 }
 
 int ringwall_workspace_resolve(struct ringwall_workspace *w, const char *path, char **ret)

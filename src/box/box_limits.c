@@ -39,7 +39,7 @@ static int refuse(struct report *r, int code, const char *why, struct error *e)
         return 0;
 }
 
-int limits_prepare(struct report *r, struct resource_group **ret, struct error *e)
+int box_limits_create(struct report *r, struct resource_group **ret, struct error *e)
 {
         struct error why = { 0 };
         int made = resource_group_make(r->plan, ret, &why);
@@ -55,7 +55,7 @@ static void describe_limit(struct report *r, enum plan_scalar which, const char 
         error_set(e, ENOMEM, "the box %s (limit %s)", event, t.data ? t.data : "");
 }
 
-void limits_finish(struct report *r, const struct resource_group *group)
+void box_limits_collect(struct report *r, const struct resource_group *group)
 {
         const struct report_ending *end = &r->end;
         struct error e = { 0 };
@@ -71,7 +71,7 @@ void limits_finish(struct report *r, const struct resource_group *group)
                 else
                         error_set(&e, ENOMEM, "the box was killed because the machine ran out of memory");
                 report_set_end(r, END_OUT_OF_MEMORY, &e);
-        } else if (r->usage.forks_denied && report_status(r) != 0 && !end->error.code) {
+        } else if (r->usage.forks_denied && report_exit_status(r) != 0 && !end->error.code) {
                 describe_limit(r, PLAN_PROCESSES, "could not start another process", &r->end.error);
         }
 }

@@ -11,12 +11,12 @@
  * for best effort, adds a note to the report and returns 0 instead. After success the caller must call
  * resource_group_remove().
  */
-int limits_prepare(struct report *r, struct resource_group **ret, struct error *e);
+int box_limits_create(struct report *r, struct resource_group **ret, struct error *e);
 
 /*
  * Call it when the box has ended: reads into the report what it used, and which limit it reached. If the OOM killer
  * killed the whole box, the missing last message is reported as out of memory, not as a failure of ringwall.
  */
-void limits_finish(struct report *r, const struct resource_group *group);
+void box_limits_collect(struct report *r, const struct resource_group *group);
 
 #endif

@@ -13,8 +13,8 @@ int box_run_begin(struct box_run *run, struct arena *a, const struct plan *plan,
                   const char *audit, struct error *e)
 {
         *run = BOX_RUN_NONE;
-        report_begin(&run->report, a, plan, command);
-        int r = trail_begin(&run->trail, audit, &run->report, e);
+        report_init(&run->report, a, plan, command);
+        int r = audit_trail_open(&run->trail, audit, &run->report, e);
         if (r < 0)
                 box_run_fail(run, e);
         return r;
@@ -66,7 +66,7 @@ bool box_run_receive(struct box_run *run, struct box_message *ret, int *ret_fd)
         }
         run->over = report_add_message(&run->report, ret);
         if (ret->kind == BOX_STARTED)
-                trail_started(&run->trail, &run->report);
+                audit_trail_log_walls(&run->trail, &run->report);
         return true;
 }
 
@@ -110,5 +110,5 @@ int box_run_finish(struct box_run *run, bool leaving)
         }
         run->alive = false;
         run->over = true;
-        return trail_end(&run->trail, &run->report);
+        return audit_trail_close(&run->trail, &run->report);
 }

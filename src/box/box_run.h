@@ -12,11 +12,11 @@
 
 #include "box/report.h"
 #include "box/start.h"
-#include "box/trail.h"
+#include "box/audit_trail.h"
 
 struct box_run {
         struct report report;
-        struct trail trail;
+        struct audit_trail trail;
         struct running_box running; /* valid while `alive` */
         bool alive;     /* the box was started, and box_run_finish() has not ended it yet */
         bool over;      /* the keeper has sent its last message, the box failed, or the grace period has expired */
@@ -26,8 +26,8 @@ struct box_run {
 #define BOX_RUN_NONE ((struct box_run){ .trail.fd = -1, .end = -1 })
 
 /*
- * Begins the report and the audit trail. `audit` is the `path` of trail_begin(). Returns 0 or -errno with an error,
- * which is in the report too. The caller must call box_run_finish() in either case.
+ * Begins the report and the audit trail. `audit` is the `path` of audit_trail_open(). Returns 0 or -errno with an
+ * error, which is in the report too. The caller must call box_run_finish() in either case.
  */
 int box_run_begin(struct box_run *run, struct arena *a, const struct plan *plan, char *const *command,
                   const char *audit, struct error *e);

@@ -8,13 +8,13 @@
 #include "policy/keys.h"
 #include "feature/feature.h"
 
-void diagnosis_make(struct diagnosis *ret)
+void diagnosis_run(struct diagnosis *ret)
 {
         *ret = (struct diagnosis){ .uid = geteuid() };
         (void)uname(&ret->kernel);
         platform_probe(&ret->report);
         for (enum level level = LEVEL_STANDARD; level <= LEVEL_MAXIMUM; level++)
-                level_judge(level, &ret->report, &ret->levels[level]);
+                level_evaluate(level, &ret->report, &ret->levels[level]);
 }
 
 /* json_pack(): "o" takes over the reference, and the whole call fails if it is NULL; "s?" writes null for NULL. */
@@ -36,7 +36,7 @@ static json_t *features_to_json(const struct probe_report *report)
         return object;
 }
 
-static json_t *needs_to_json(const struct level_need *const *unmet, size_t count)
+static json_t *needs_to_json(const struct level_requirement *const *unmet, size_t count)
 {
         json_t *array = json_array();
         for (size_t i = 0; array && i < count; i++) {

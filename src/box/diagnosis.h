@@ -15,7 +15,7 @@ struct diagnosis {
 };
 
 /* Probes in child processes, which leave nothing behind. */
-void diagnosis_make(struct diagnosis *ret);
+void diagnosis_run(struct diagnosis *ret);
 
 /* NULL without memory. */
 json_t *diagnosis_to_json(const struct diagnosis *d);

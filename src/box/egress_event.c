@@ -3,18 +3,18 @@
 
 void egress_add_rule(const struct host_rule *rule, struct text *out)
 {
-        char domain[DOMAIN_TEXT_SIZE];
-        domain_print(&rule->domain, domain);
+        char domain[HOST_PATTERN_TEXT_SIZE];
+        host_pattern_print(&rule->domain, domain);
         text_format(out, "%s %s", rule->allow ? "allow" : "deny", domain);
 }
 
-void egress_explain(const struct egress_event *event, const struct host_rule *rule, struct text *out)
+void egress_event_explain(const struct egress_event *event, const struct host_rule *rule, struct text *out)
 {
         text_add(out, "refused");
         if (event->count > 1)
                 text_format(out, " %u times", event->count);
         text_add(out, ": ");
-        egress_add_reason(event, out);
+        egress_event_add_reason(event, out);
         if (rule) {
                 text_add(out, ", by ");
                 egress_add_rule(rule, out);
@@ -22,7 +22,7 @@ void egress_explain(const struct egress_event *event, const struct host_rule *ru
                 source_print(rule->from, out);
                 text_add(out, ")");
         }
-        egress_add_allowance(event, egress_allowance_prefix, out);
+        egress_event_add_remedy(event, egress_allowance_prefix, out);
 }
 
 static void set_text(json_t *o, const char *key, const char *text)
@@ -39,18 +39,18 @@ json_t *egress_event_to_json(const struct egress_event *event, const struct host
         if (event->port)
                 json_object_set_new(o, "port", json_integer(event->port));
         set_text(o, "address", event->address);
-        set_text(o, "way", egress_entrance_names[event->entrance]);
+        set_text(o, "way", egress_listener_names[event->listener]);
         if (event->proxied)
                 json_object_set_new(o, "proxied", json_true());
-        if (event->kind == EGRESS_PASSED) {
+        if (event->kind == EGRESS_EVENT_CLOSED) {
                 json_object_set_new(o, "sent", json_integer((json_int_t)event->sent));
                 json_object_set_new(o, "received", json_integer((json_int_t)event->received));
         } else {
-                set_text(o, "reason", egress_reasons[event->reason].word);
-                set_text(o, "why", egress_reasons[event->reason].why);
+                set_text(o, "reason", deny_reasons[event->reason].word);
+                set_text(o, "why", deny_reasons[event->reason].why);
                 set_text(o, "other", event->other);
                 json_object_set_new(o, "count", json_integer(event->count));
-                egress_add_allowance(event, "", &allowance);
+                egress_event_add_remedy(event, "", &allowance);
                 set_text(o, "allow", allowance.data);
         }
         if (rule) {

@@ -1,4 +1,4 @@
-/* Formats the events of egress (wire/egress_wire.h), for the user and for records. */
+/* Formats the events of egress (wire/egress_protocol.h), for the user and for records. */
 #ifndef RINGWALL_BOX_EGRESS_EVENT_H
 #define RINGWALL_BOX_EGRESS_EVENT_H
 
@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 #include "policy/plan.h"
-#include "wire/egress_wire.h"
+#include "wire/egress_protocol.h"
 
 /* Appends "allow *.example.com:8443". */
 void egress_add_rule(const struct host_rule *rule, struct text *out);
@@ -15,7 +15,7 @@ void egress_add_rule(const struct host_rule *rule, struct text *out);
  * Appends a refusal for the user: the host, the reason, the rule that refused it (which may be NULL) with its source,
  * and the flag that would allow it.
  */
-void egress_explain(const struct egress_event *event, const struct host_rule *rule, struct text *out);
+void egress_event_explain(const struct egress_event *event, const struct host_rule *rule, struct text *out);
 
 /* An event's fields for records and reports; NULL without memory. */
 json_t *egress_event_to_json(const struct egress_event *event, const struct host_rule *rule);

@@ -22,7 +22,7 @@
 #include "base/helper.h"
 #include "base/json.h"
 #include "box/egress_event.h"
-#include "wire/wire.h"
+#include "wire/packet.h"
 
 enum { EGRESS_TIMEOUT_MS = 2000 };
 
@@ -80,16 +80,16 @@ static int write_plan(const struct plan *plan, bool with_proxy_variables, struct
         return r < 0 ? r : TAKE_FD(fd);
 }
 
-/* Without a network namespace a box has no entrances; opens its proxies on the host's loopback and sends them. */
-static int open_proxies(const struct plan *plan, int egress, struct proxies *ret, struct error *e)
+/* Without a network namespace a box has no listeners; opens its proxies on the host's loopback and sends them. */
+static int open_proxies(const struct plan *plan, int egress, struct loopback_proxies *ret, struct error *e)
 {
         if (plan->scalar[PLAN_NAMESPACES].value & NAMESPACE_NET)
                 return 0;
-        int r = proxies_open(ret, e);
+        int r = loopback_proxies_open(ret, e);
         return r < 0 ? r : proxies_send(ret, egress, e);
 }
 
-static int start_process(struct report *r, struct trail *trail, struct egress_process *ret, int *ret_socket,
+static int start_process(struct report *r, struct audit_trail *trail, struct egress_process *ret, int *ret_socket,
                          struct error *e)
 {
         int front[2], keeper[2];
@@ -106,7 +106,7 @@ static int start_process(struct report *r, struct trail *trail, struct egress_pr
         if (done < 0)
                 return done;
         const int fds[EGRESS_FDS] = { plan_fd, STDERR_FILENO, STDERR_FILENO, to_front, to_keeper };
-        int pid = helper_start("ringwall-egress", fds, EGRESS_FDS, e);
+        int pid = helper_spawn("ringwall-egress", fds, EGRESS_FDS, e);
         if (pid < 0)
                 return pid;
         *ret = (struct egress_process){
@@ -116,12 +116,13 @@ static int start_process(struct report *r, struct trail *trail, struct egress_pr
         return 0;
 }
 
-int egress_start(struct report *r, struct trail *trail, struct egress_process *ret, int *ret_socket, struct error *e)
+int egress_client_start(struct report *r, struct audit_trail *trail, struct egress_process *ret, int *ret_socket,
+                        struct error *e)
 {
-        *ret = EGRESS_NONE;
+        *ret = EGRESS_CLIENT_NONE;
         int done = start_process(r, trail, ret, ret_socket, e);
         if (done < 0)
-                proxies_close(&ret->proxies);
+                loopback_proxies_close(&ret->proxies);
         return done;
 }
 
@@ -137,24 +138,25 @@ static bool is_valid(struct egress_event *event)
                 if (!is_printable(texts[i]))
                         return false;
         }
-        return event->kind <= EGRESS_CHANGED && event->reason < REASON_COUNT && event->entrance < EGRESS_ENTRANCE_COUNT;
+        return event->kind <= EGRESS_EVENT_HOSTS_CHANGED && event->reason < REASON_COUNT &&
+               event->listener < EGRESS_LISTENER_COUNT;
 }
 
 static void handle_event(struct egress_process *g, const struct egress_event *event)
 {
         struct report *r = g->report;
-        if (event->kind == EGRESS_REFUSED)
+        if (event->kind == EGRESS_EVENT_DENIED)
                 refusals_add_host(&r->refused, r->arena, event);
-        if (event->kind == EGRESS_CHANGED) {
+        if (event->kind == EGRESS_EVENT_HOSTS_CHANGED) {
                 g->generation = event->generation;
                 g->closed = event->count;
-        } else if (event->kind == EGRESS_FAILED) {
+        } else if (event->kind == EGRESS_EVENT_FAILED) {
                 struct error e;
                 error_set(&e, EPIPE, "the network of the box failed: %s", event->other);
                 report_set_end(r, END_FAILED, &e);
         } else if (g->trail)
-                trail_event(g->trail, event->kind == EGRESS_PASSED ? "network_allowed" : "network_denied",
-                            egress_event_to_json(event, refusals_host_rule(&r->refused, r->plan, event)));
+                audit_trail_log(g->trail, event->kind == EGRESS_EVENT_CLOSED ? "network_allowed" : "network_denied",
+                                egress_event_to_json(event, refusals_host_rule(&r->refused, r->plan, event)));
 }
 
 /* Kills and reaps egress. It exits with status 0 when its box ends; any other status means that it failed. */
@@ -188,7 +190,7 @@ void egress_receive(struct egress_process *g)
                 bool valid = n == sizeof event && is_valid(&event);
                 if (valid)
                         handle_event(g, &event);
-                if (!valid || event.kind == EGRESS_FAILED)
+                if (!valid || event.kind == EGRESS_EVENT_FAILED)
                         stop_egress(g);
         }
 }
@@ -202,8 +204,8 @@ static json_t *rules_only_in(const struct hosts *hosts, const struct hosts *othe
         for (size_t i = 0; i < hosts->count; i++) {
                 const struct host_rule *rule = &hosts->list[i];
                 size_t j = 0;
-                while (j < others->count &&
-                       (others->list[j].allow != rule->allow || !domain_equal(&others->list[j].domain, &rule->domain)))
+                while (j < others->count && (others->list[j].allow != rule->allow ||
+                                             !host_pattern_equal(&others->list[j].domain, &rule->domain)))
                         j++;
                 if (j < others->count)
                         continue;
@@ -233,20 +235,20 @@ static int send_change(struct egress_process *g, const struct plan *plan, struct
         CLEANUP_FD int plan_fd = write_plan(plan, false, e);
         if (plan_fd < 0)
                 return plan_fd;
-        struct hosts *slot = arena_array_add(r->arena, &r->refused.changes, &r->refused.change_count, sizeof *slot);
+        struct hosts *slot = arena_array_push(r->arena, &r->refused.changes, &r->refused.change_count, sizeof *slot);
         if (!slot)
                 return error_errno(e, ENOMEM, "no memory");
         *slot = plan_reachable_hosts(plan);
-        const struct egress_change change = { .generation = (uint32_t)r->refused.change_count,
+        const struct egress_hosts_update change = { .generation = (uint32_t)r->refused.change_count,
                                               .close = plan->scalar[PLAN_LIVE].value == PLAN_LIVE_ALL };
-        int done = wire_send(g->events, &change, sizeof change, plan_fd);
+        int done = packet_send(g->events, &change, sizeof change, plan_fd);
         if (done == 0)
                 done = wait_for_change(g, change.generation);
         return done < 0 ? error_errno(e, -done, "the hosts could not be changed, so the box has no network any more")
                         : 0;
 }
 
-int egress_change(struct egress_process *g, const struct plan *plan, struct error *e)
+int egress_set_hosts(struct egress_process *g, const struct plan *plan, struct error *e)
 {
         const struct report *r = g->report;
         const struct refusals *refused = &r->refused;
@@ -261,13 +263,13 @@ int egress_change(struct egress_process *g, const struct plan *plan, struct erro
         }
         const struct hosts now = refused->changes[refused->change_count - 1];
         if (g->trail)
-                trail_event(g->trail, "network_changed",
-                            json_pack("{s:o, s:o, s:I}", "added", rules_only_in(&now, &before), "removed",
-                                      rules_only_in(&before, &now), "closed", (json_int_t)g->closed));
+                audit_trail_log(g->trail, "network_changed",
+                                json_pack("{s:o, s:o, s:I}", "added", rules_only_in(&now, &before), "removed",
+                                          rules_only_in(&before, &now), "closed", (json_int_t)g->closed));
         return 0;
 }
 
-void egress_end(struct egress_process *g)
+void egress_client_stop(struct egress_process *g)
 {
         int64_t now = clock_ms(), until = now + EGRESS_TIMEOUT_MS;
         for (egress_receive(g); g->events >= 0 && now < until; egress_receive(g), now = clock_ms()) {
@@ -280,6 +282,6 @@ void egress_end(struct egress_process *g)
                 while (waitpid(g->pid, NULL, 0) < 0 && errno == EINTR)
                         ;
         }
-        proxies_close(&g->proxies);
-        *g = EGRESS_NONE;
+        loopback_proxies_close(&g->proxies);
+        *g = EGRESS_CLIENT_NONE;
 }

@@ -18,9 +18,9 @@
 #include "policy/plan.h"
 #include "feature/feature.h"
 
-enum level_verdict { VERDICT_WORKS, VERDICT_SHORTFALLS, VERDICT_REFUSED };
+enum level_verdict { VERDICT_WORKS, VERDICT_DEGRADED, VERDICT_UNSUPPORTED };
 
-struct level_need {
+struct level_requirement {
         const enum feature_id *any_of; /* one of these is enough; FEATURE_COUNT terminates the list */
         enum level from, to;           /* the levels that it applies to */
         bool is_hard;                  /* the level does not work without it */
@@ -28,20 +28,20 @@ struct level_need {
 };
 
 /* At least the length of the table in levels.c, where this is asserted. */
-enum { LEVEL_NEEDS_MAX = 40 };
+enum { LEVEL_REQUIREMENTS_MAX = 40 };
 
 struct level_result {
         enum level_verdict verdict;
-        const struct level_need *missing[LEVEL_NEEDS_MAX];    /* unmet hard needs */
+        const struct level_requirement *missing[LEVEL_REQUIREMENTS_MAX];    /* unmet hard needs */
         size_t missing_count;
-        const struct level_need *shortfalls[LEVEL_NEEDS_MAX]; /* other unmet needs */
+        const struct level_requirement *shortfalls[LEVEL_REQUIREMENTS_MAX]; /* other unmet needs */
         size_t shortfall_count;
         const char *remark; /* a restriction of this level that no feature lifts; NULL: none */
         const char *help;   /* the one command to try first; NULL when none is known or needed */
 };
 
 /* `level` is one of LEVEL_STANDARD … LEVEL_MAXIMUM. */
-void level_judge(enum level level, const struct probe_report *report, struct level_result *ret);
+void level_evaluate(enum level level, const struct probe_report *report, struct level_result *ret);
 
 /* "works", "shortfalls", "refused" */
 const char *level_verdict_name(enum level_verdict verdict);

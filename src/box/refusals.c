@@ -25,14 +25,14 @@ void refusals_add_path(struct refusals *r, const struct refused_path *path)
 void refusals_add_host(struct refusals *r, struct arena *a, const struct egress_event *event)
 {
         size_t i = 0;
-        while (i < r->host_count && !egress_is_same(&r->hosts[i], event))
+        while (i < r->host_count && !egress_event_same(&r->hosts[i], event))
                 i++;
         if (i < r->host_count)
                 r->hosts[i].count += event->count;
         else if (r->host_count == REFUSED_HOSTS_MAX)
                 r->hosts_truncated = true;
         else {
-                struct egress_event *slot = arena_array_add(a, &r->hosts, &r->host_count, sizeof *slot);
+                struct egress_event *slot = arena_array_push(a, &r->hosts, &r->host_count, sizeof *slot);
                 if (slot)
                         *slot = *event;
         }
@@ -139,9 +139,9 @@ void refusals_explain_calls_and_paths(const struct refusals *r, const struct pla
                 if (r->paths[i].count > 1)
                         text_format(out, " %u times", r->paths[i].count);
                 text_add(out, ": ");
-                text_add_visible(out, r->paths[i].path, strlen(r->paths[i].path));
+                text_add_escaped(out, r->paths[i].path, strlen(r->paths[i].path));
                 text_add(out, ", by ");
-                text_add_visible(out, r->paths[i].rule, strlen(r->paths[i].rule));
+                text_add_escaped(out, r->paths[i].rule, strlen(r->paths[i].rule));
                 text_add(out, "\n");
         }
 }
@@ -159,7 +159,7 @@ void refusals_explain_hosts(const struct refusals *r, const struct plan *plan, c
 {
         for (size_t i = 0; i < r->host_count; i++) {
                 text_add(out, prefix);
-                egress_explain(&r->hosts[i], refusals_host_rule(r, plan, &r->hosts[i]), out);
+                egress_event_explain(&r->hosts[i], refusals_host_rule(r, plan, &r->hosts[i]), out);
                 text_add(out, "\n");
         }
         if (r->hosts_truncated)
@@ -186,8 +186,8 @@ json_t *refusals_call_to_json(const struct plan *plan, const struct refused_call
 json_t *refusals_path_to_json(const struct refused_path *n)
 {
         CLEANUP_TEXT struct text path = { 0 }, rule = { 0 };
-        text_add_visible(&path, n->path, strlen(n->path));
-        text_add_visible(&rule, n->rule, strlen(n->rule));
+        text_add_escaped(&path, n->path, strlen(n->path));
+        text_add_escaped(&rule, n->rule, strlen(n->rule));
         return json_pack("{s:s, s:s, s:i}", "path", path.data ? path.data : "", "rule", rule.data ? rule.data : "",
                          "count", (int)n->count);
 }

@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "platform/box.h"
 #include "policy/plan.h"
-#include "wire/egress_wire.h"
+#include "wire/egress_protocol.h"
 
 enum { REFUSED_HOSTS_MAX = 64 };
 

@@ -9,7 +9,7 @@
 #include "base/exit_status.h"
 #include "platform/platform.h"
 
-void report_begin(struct report *r, struct arena *a, const struct plan *plan, char *const *command)
+void report_init(struct report *r, struct arena *a, const struct plan *plan, char *const *command)
 {
         *r = (struct report){
                 .arena = a, .plan = plan, .command = command, .began = clock_ms(), .enforced.plan = plan,
@@ -25,8 +25,8 @@ static void set_end(struct report *r, enum report_end how, int number)
 
 void report_add_note(struct report *r, const char *text)
 {
-        const char *copy = arena_string(r->arena, text);
-        const char **slot = copy ? arena_array_add(r->arena, &r->notes, &r->note_count, sizeof *slot) : NULL;
+        const char *copy = arena_strdup(r->arena, text);
+        const char **slot = copy ? arena_array_push(r->arena, &r->notes, &r->note_count, sizeof *slot) : NULL;
         if (slot)
                 *slot = copy;
 }
@@ -39,7 +39,7 @@ bool report_add_message(struct report *r, const struct box_message *m)
                 r->enforced.landlock_abi = m->number;
                 r->enforced.guard = m->guard;
                 return false;
-        case BOX_NOTE:
+        case BOX_SHORTFALL:
                 report_add_note(r, m->error.text);
                 return false;
         case BOX_REFUSED_CALL:
@@ -78,7 +78,7 @@ void report_set_end(struct report *r, enum report_end how, const struct error *e
         set_end(r, how, status);
 }
 
-int report_status(const struct report *r)
+int report_exit_status(const struct report *r)
 {
         const struct report_ending *end = &r->end;
         if (end->how == END_NONE)
@@ -95,7 +95,7 @@ static json_t *scalar_to_json(const struct report *r, enum plan_scalar n)
         return json_string(value.data ? value.data : "");
 }
 
-void report_wall(const struct report *r, size_t index, struct text *out)
+void report_add_wall(const struct report *r, size_t index, struct text *out)
 {
         if (r->started)
                 platform_describe_wall(index, &r->enforced, out);
@@ -107,7 +107,7 @@ static json_t *walls_to_json(const struct report *r)
         const char *name;
         for (size_t i = 0; (name = platform_wall_name(i)); i++) {
                 CLEANUP_TEXT struct text enforced = { 0 };
-                report_wall(r, i, &enforced);
+                report_add_wall(r, i, &enforced);
                 if (enforced.length)
                         json_object_set_new(o, name, json_string(enforced.data));
         }
@@ -137,7 +137,7 @@ static json_t *end_to_json(const struct report *r)
                 [END_TIMED_OUT] = "timed_out",  [END_NOT_STARTED] = "not_started", [END_FAILED] = "failed",
                 [END_OUT_OF_MEMORY] = "out_of_memory",
         };
-        json_t *o = json_pack("{s:s, s:i}", "how", names[r->end.how], "status", report_status(r));
+        json_t *o = json_pack("{s:s, s:i}", "how", names[r->end.how], "status", report_exit_status(r));
         if (r->end.how == END_SIGNALLED)
                 json_object_set_new(o, "signal", json_integer(r->end.number));
         if (r->end.error.code)
@@ -155,9 +155,9 @@ json_t *report_to_json(const struct report *r)
         json_t *command = json_array(), *notes = json_array();
         for (char *const *word = r->command; *word; word++) {
                 CLEANUP_TEXT struct text visible = { 0 };
-                bool valid = text_utf8_valid(*word, strlen(*word)) == strlen(*word);
+                bool valid = text_utf8_valid_length(*word, strlen(*word)) == strlen(*word);
                 if (!valid)
-                        text_add_visible(&visible, *word, strlen(*word));
+                        text_add_escaped(&visible, *word, strlen(*word));
                 json_array_append_new(command, json_string(valid ? *word : visible.data ? visible.data : ""));
         }
         for (size_t i = 0; i < r->note_count; i++)

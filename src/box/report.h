@@ -47,7 +47,7 @@ struct report {
         struct report_ending end;
 };
 
-void report_begin(struct report *r, struct arena *a, const struct plan *plan, char *const *command);
+void report_init(struct report *r, struct arena *a, const struct plan *plan, char *const *command);
 
 /* Adds a message of the keeper; true when it was the last. */
 bool report_add_message(struct report *r, const struct box_message *m);
@@ -59,13 +59,13 @@ void report_add_note(struct report *r, const char *text);
 void report_set_end(struct report *r, enum report_end how, const struct error *e);
 
 /* The exit status of `ringwall run`: the command's own, 128+signal, 124, 125, 126, 127. */
-int report_status(const struct report *r);
+int report_exit_status(const struct report *r);
 
 /*
  * Appends what one wall enforces, in a few words; nothing if the plan asks nothing of it, or the command never started.
  * `index` is that of platform_wall_name().
  */
-void report_wall(const struct report *r, size_t index, struct text *out);
+void report_add_wall(const struct report *r, size_t index, struct text *out);
 
 /* The whole report; NULL without memory. */
 json_t *report_to_json(const struct report *r);

@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "box/box_limits.h"
 #include "platform/platform.h"
-#include "policy/pattern.h"
+#include "policy/path_pattern.h"
 
 /* --- what is refused --- */
 
@@ -24,7 +24,7 @@ static const struct {
         { PLAN_SNAPSHOT, "snapshots are not implemented yet; remove workspace_snapshot" },
 };
 
-int start_check(const struct plan *plan, struct error *e)
+int start_check_supported(const struct plan *plan, struct error *e)
 {
         const struct plan_value *n = plan->scalar;
         for (size_t i = 0; i < ARRAY_SIZE(unimplemented); i++)
@@ -98,7 +98,7 @@ static const struct {
         { "all_proxy", BY_SOCKS },  { "ALL_PROXY", BY_SOCKS }, { "no_proxy", BY_NONE },    { "NO_PROXY", BY_NONE },
 };
 
-static char *make_proxy_variable(struct arena *a, size_t index, const struct egress_proxies *proxies)
+static char *make_proxy_variable(struct arena *a, size_t index, const struct proxy_endpoints *proxies)
 {
         const char *name = proxy_variables[index].name, *user = *proxies->token ? "ringwall:" : "",
                    *at = *proxies->token ? "@" : "";
@@ -128,13 +128,13 @@ static int add_matching(struct arena *a, const struct plan *plan, bool proxied, 
         static const char name_bytes[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
         for (char **variable = environ; *variable; variable++) {
                 size_t length = strspn(*variable, name_bytes);
-                const char *name = (*variable)[length] == '=' ? arena_copy(a, *variable, length) : "";
+                const char *name = (*variable)[length] == '=' ? arena_strndup(a, *variable, length) : "";
                 if (!name)
                         return -ENOMEM;
                 if (!*name || has_variable(plan, name) || (proxied && is_proxy_variable(name)) ||
                     !matches_a_pattern(plan, name))
                         continue;
-                if (!(list[(*count)++] = arena_string(a, *variable))) /* the keeper clears its own environment */
+                if (!(list[(*count)++] = arena_strdup(a, *variable))) /* the keeper clears its own environment */
                         return -ENOMEM;
         }
         return 0;
@@ -148,11 +148,11 @@ static size_t count_variables(void)
         return count;
 }
 
-char **start_environment(struct arena *a, const struct plan *plan, const char *scratch,
-                         const struct egress_proxies *proxies)
+char **start_build_environment(struct arena *a, const struct plan *plan, const char *scratch,
+                               const struct proxy_endpoints *proxies)
 {
-        const struct egress_proxies in_namespace = { .http = BOX_PORT_HTTP, .socks = BOX_PORT_SOCKS };
-        bool proxied = proxies || (plan->scalar[PLAN_PROXY_VARIABLES].value && plan_reaches_out(plan));
+        const struct proxy_endpoints in_namespace = { .http = RESERVED_PORT_HTTP_PROXY, .socks = RESERVED_PORT_SOCKS };
+        bool proxied = proxies || (plan->scalar[PLAN_PROXY_VARIABLES].value && plan_needs_egress(plan));
         size_t max = plan->env_count + count_variables() + ARRAY_SIZE(proxy_variables) + 1, count = 0;
         char **list = arena_alloc(a, max * sizeof(*list));
         if (!list)
@@ -173,45 +173,45 @@ char **start_environment(struct arena *a, const struct plan *plan, const char *s
 static const char *start_directory(struct arena *a, const struct plan *plan)
 {
         char *cwd = getcwd(NULL, 0);
-        const char *directory = cwd && path_is_beneath(cwd, plan->workspace) ? arena_string(a, cwd) : plan->workspace;
+        const char *directory = cwd && path_is_beneath(cwd, plan->workspace) ? arena_strdup(a, cwd) : plan->workspace;
         free(cwd);
         return directory;
 }
 
-int start_box(struct launch_request *request, struct report *r, struct trail *trail, struct running_box *ret,
+int start_box(struct launch_request *request, struct report *r, struct audit_trail *trail, struct running_box *ret,
               struct error *e)
 {
         CLEANUP_FD int egress = -1;
-        ret->egress = EGRESS_NONE;
-        int done = start_check(request->plan, e);
+        ret->egress = EGRESS_CLIENT_NONE;
+        int done = start_check_supported(request->plan, e);
         char name[SCRATCH_LENGTH] = "";
         if (done == 0 && !(request->plan->scalar[PLAN_NAMESPACES].value & NAMESPACE_MOUNT))
                 done = box_scratch_name(name, e);
         if (done < 0)
                 return done;
-        request->scratch = *name ? arena_string(r->arena, name) : NULL;
+        request->scratch = *name ? arena_strdup(r->arena, name) : NULL;
         if (!request->directory)
                 request->directory = start_directory(r->arena, request->plan);
         if (!request->directory || (*name && !request->scratch))
                 return error_errno(e, ENOMEM, "no memory");
-        done = limits_prepare(r, &ret->resources, e);
+        done = box_limits_create(r, &ret->resources, e);
         if (done < 0)
                 return done;
         request->resources = ret->resources;
         r->enforced.resources = ret->resources != NULL;
-        r->enforced.egress = plan_reaches_out(request->plan);
+        r->enforced.egress = plan_needs_egress(request->plan);
         if (r->enforced.egress)
-                done = egress_start(r, trail, &ret->egress, &egress, e);
+                done = egress_client_start(r, trail, &ret->egress, &egress, e);
         request->egress = egress;
         request->proxies = ret->egress.proxies.where.http ? &ret->egress.proxies.where : NULL;
-        request->environment = start_environment(r->arena, request->plan, request->scratch, request->proxies);
+        request->environment = start_build_environment(r->arena, request->plan, request->scratch, request->proxies);
         if (done == 0 && !request->environment)
                 done = error_errno(e, ENOMEM, "no memory");
         if (done == 0)
                 done = launch_box(request, &ret->box, e);
         if (done < 0) {
                 fd_close(&egress);
-                egress_end(&ret->egress);
+                egress_client_stop(&ret->egress);
                 resource_group_remove(ret->resources);
                 ret->resources = NULL;
         }
@@ -220,8 +220,8 @@ int start_box(struct launch_request *request, struct report *r, struct trail *tr
 
 void running_box_finish(struct running_box *running, struct report *r)
 {
-        egress_end(&running->egress);
-        limits_finish(r, running->resources);
+        egress_client_stop(&running->egress);
+        box_limits_collect(r, running->resources);
         resource_group_remove(running->resources);
         running->resources = NULL;
 }

@@ -17,14 +17,14 @@
  * Returns 0 when every rule of the plan can be enforced, as far as that is known before the box starts; else -ENOTSUP
  * with an error that names the rule and its source.
  */
-int start_check(const struct plan *plan, struct error *e);
+int start_check_supported(const struct plan *plan, struct error *e);
 
 /*
  * The command's environment, terminated by NULL; `scratch` and `proxies` are those of struct launch_request. Returns
  * NULL without memory.
  */
-char **start_environment(struct arena *a, const struct plan *plan, const char *scratch,
-                         const struct egress_proxies *proxies);
+char **start_build_environment(struct arena *a, const struct plan *plan, const char *scratch,
+                               const struct proxy_endpoints *proxies);
 
 /* A box that was started, its egress process and its resource group, if it has them. */
 struct running_box {
@@ -38,7 +38,7 @@ struct running_box {
  * directory if it is NULL), in the report's arena, and launches the box. The caller sets the other members. Returns 0
  * or -errno with an error.
  */
-int start_box(struct launch_request *request, struct report *r, struct trail *trail, struct running_box *ret,
+int start_box(struct launch_request *request, struct report *r, struct audit_trail *trail, struct running_box *ret,
               struct error *e);
 
 /* Call it after box_close_fds() or box_kill(): ends egress, reads which limits were reached, and removes the group. */

@@ -23,7 +23,7 @@ static void add_key(struct text *t, const struct key *key)
         add_escaped(t, key->path);
         text_add(t, "*\n\t");
         add_escaped(t, key->help);
-        key_describe_value(key, &value);
+        key_expected_text(key, &value);
         if (key->kind != VALUE_MAP) {
                 text_add(t, key->list ? "\n\n\tA list; each entry is " : "\n\n\tA value: ");
                 add_escaped(t, value.data ? value.data : "");
@@ -68,7 +68,7 @@ static void add_set(struct text *t, const struct managed_set *set)
                 const char *entry = set->entries[i].entry;
                 /* In italics, because troff would take a line that begins with a dot for a request. */
                 text_add(t, "_");
-                add_escaped(t, text_starts(entry, "{writable}/") ? entry + strlen("{writable}/") : entry);
+                add_escaped(t, text_has_prefix(entry, "{writable}/") ? entry + strlen("{writable}/") : entry);
                 text_add(t, "_");
         }
         text_add(t, "\n\n");

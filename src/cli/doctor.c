@@ -4,8 +4,8 @@
  * What it is for: the verb `ringwall doctor`. It is a separate program (docs/decisions/doctor-is-a-helper.md), because
  * its probes fork often and do dangerous things on purpose, and because `ringwall` must stay small.
  *
- * How it works: every feature is probed (platform_probe), every level is judged (level_judge), and both results are
- * printed, for a person or as JSON. Child processes do the probing, and leave nothing behind (linux/probe_ask.h).
+ * How it works: every feature is probed (platform_probe), every level is judged (level_evaluate), and both results are
+ * printed, for a person or as JSON. Child processes do the probing, and leave nothing behind (linux/probe_child.h).
  *
  * What it trusts: the texts of reports are safe to print (feature_set). The environment only decides about colour, and
  * where a systemd manager is searched for.
@@ -59,7 +59,7 @@ static void add_spaces(struct page *p, size_t count)
 static size_t count_columns(const char *words, size_t length)
 {
         size_t columns = 0;
-        for (size_t at = 0; at < length; at += text_utf8_step(words + at, length - at))
+        for (size_t at = 0; at < length; at += text_utf8_sequence_length(words + at, length - at))
                 columns++;
         return columns;
 }
@@ -90,9 +90,9 @@ static void add_wrapped(struct page *p, size_t column, const char *words)
 static const char *state_style(enum feature_state state)
 {
         static const char *const styles[] = {
-                [FEATURE_UNASKED] = "33",
+                [FEATURE_UNKNOWN] = "33",
                 [FEATURE_NO] = "31",
-                [FEATURE_PARTLY] = "33",
+                [FEATURE_PARTIAL] = "33",
                 [FEATURE_YES] = "32",
         };
         return styles[state];
@@ -144,7 +144,8 @@ static void add_features(struct page *p, const struct probe_report *report)
 }
 
 /* Several features often fail for one reason, namespaces for example. Then only the first is printed. */
-static bool is_same_reason(const struct probe_report *report, const struct level_need *const *lacking, size_t which)
+static bool is_same_reason(const struct probe_report *report, const struct level_requirement *const *lacking,
+                           size_t which)
 {
         const char *detail = report->features[lacking[which]->any_of[0]].detail;
         for (size_t i = 0; i < which; i++)
@@ -153,7 +154,7 @@ static bool is_same_reason(const struct probe_report *report, const struct level
         return false;
 }
 
-static void add_lacking(struct page *p, const struct level_need *need)
+static void add_lacking(struct page *p, const struct level_requirement *need)
 {
         char line[160];
         (void)snprintf(line, sizeof line, "%s (%s)", need->lost, feature_info(need->any_of[0])->key);
@@ -183,8 +184,8 @@ static void add_level(struct page *p, enum level level, const struct diagnosis *
                 const char *style, *words;
         } verdicts[] = {
                 [VERDICT_WORKS] = { "32", "works" },
-                [VERDICT_SHORTFALLS] = { "33", "works, with shortfalls:" },
-                [VERDICT_REFUSED] = { "31", "does not work here:" },
+                [VERDICT_DEGRADED] = { "33", "works, with shortfalls:" },
+                [VERDICT_UNSUPPORTED] = { "31", "does not work here:" },
         };
         const struct level_result *result = &d->levels[level];
         text_format(&p->text, "  %-*s", LEVEL_WIDTH, level_words[level]);
@@ -249,9 +250,9 @@ int main(int argc, char **argv)
         if (!program_parse(&doctor_usage, argc, argv, 1, &options, &code))
                 return code;
         struct diagnosis d;
-        diagnosis_make(&d);
+        diagnosis_run(&d);
         code = NO_LEVEL_WORKS;
         for (enum level level = LEVEL_STANDARD; level <= LEVEL_MAXIMUM; level++)
-                code = d.levels[level].verdict == VERDICT_REFUSED ? code : 0;
+                code = d.levels[level].verdict == VERDICT_UNSUPPORTED ? code : 0;
         return options_has(&options, DOCTOR_OPTION_JSON) ? print_json(&d, code) : print_page(&d, code);
 }

@@ -13,7 +13,7 @@ int verb_help(struct options_result *r)
         bool styled = program_is_styled(STDOUT_FILENO);
         CLEANUP_TEXT struct text t = { 0 };
         if (match.words < count)
-                return verbs_refuse(words, count);
+                return verbs_report_unknown(words, count);
         if (match.verb)
                 options_add_help(&t, match.verb->usage, PROGRAM_NAME, styled);
         else

@@ -23,9 +23,9 @@ static int refuse_option(const char *option)
         const char *known[ARRAY_SIZE(spellings)];
         for (size_t i = 0; i < ARRAY_SIZE(spellings); i++)
                 known[i] = spellings[i].option;
-        const char *nearest = text_nearest(option, known, ARRAY_SIZE(known));
+        const char *nearest = text_suggest(option, known, ARRAY_SIZE(known));
         CLEANUP_TEXT struct text shown = { 0 };
-        text_add_visible(&shown, option, strnlen(option, 60));
+        text_add_escaped(&shown, option, strnlen(option, 60));
         if (nearest)
                 return program_usage_error(NULL, "unknown option '%s'; did you mean '%s'?", shown.data, nearest);
         return program_usage_error(NULL, "unknown option '%s' before the verb", shown.data);
@@ -73,7 +73,7 @@ static int dispatch(int argc, char **argv)
                 return run_verb(match.verb, argc, argv, 1 + match.words);
         if (match.group && (!words[1] || is_help_option(words[1])))
                 return explain(match.group, words[1] != NULL);
-        return verbs_refuse(words, words[1] ? 2 : 1);
+        return verbs_report_unknown(words, words[1] ? 2 : 1);
 }
 
 int main(int argc, char **argv)

@@ -8,19 +8,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "box/facts.h"
-#include "box/flags.h"
-#include "box/load.h"
+#include "box/gather_facts.h"
+#include "box/load_flags.h"
+#include "box/load_policy.h"
 #include "cli/program.h"
 #include "cli/mcp_listen.h"
 #include "cli/mcp_options.h"
 #include "cli/policy.h"
-#include "cli/request.h"
+#include "cli/load_options.h"
 #include "mcp/serve_http.h"
 #include "mcp/serve_stdio.h"
-#include "policy/caps.h"
+#include "policy/input_limits.h"
 #include "policy/keys.h"
-#include "session/worker.h"
+#include "session/tool_worker.h"
 
 static const char verb[] = "mcp";
 
@@ -56,12 +56,12 @@ static void print_message(const char *sentence)
 enum { LISTENERS_MAX = 8 };
 
 struct setup {
-        struct workspace_name workspaces[WORKSPACES_MAX];
+        struct named_workspace workspaces[WORKSPACES_MAX];
         size_t workspace_count;
         struct text instructions;
-        struct mcp_offer offer;
+        struct mcp_server_config offer;
         struct gate gate;
-        struct mcp_listening listening[LISTENERS_MAX];
+        struct mcp_listener listening[LISTENERS_MAX];
         size_t listener_count; /* 0: standard input and output */
         char token[MCP_TOKEN_MAX];
 };
@@ -81,7 +81,7 @@ static int serve(int broker, const struct launch_request *request)
         const struct setup *setup = request->data;
         static struct server s; /* too large for a stack */
         struct http_listener listeners[LISTENERS_MAX];
-        const struct http_setup http = { listeners, setup->listener_count, setup->token };
+        const struct http_config http = { listeners, setup->listener_count, setup->token };
         struct error e = { 0 };
         int r = receive_listeners(setup, broker, listeners, &e);
         if (r == 0)
@@ -100,14 +100,14 @@ static int serve(int broker, const struct launch_request *request)
 static int open_listeners(const struct options_result *r, struct setup *setup, struct error *e)
 {
         int done = 0;
-        for (const struct option_use *u = NULL; done == 0 && (u = options_next(r, MCP_OPTION_HTTP, u));) {
+        for (const struct option_occurrence *u = NULL; done == 0 && (u = options_next(r, MCP_OPTION_HTTP, u));) {
                 if (setup->listener_count == LISTENERS_MAX)
                         return error_set(e, E2BIG, "--http can be given at most %d times", LISTENERS_MAX);
                 done = mcp_listen(u->value, &setup->listening[setup->listener_count], e);
                 setup->listener_count += done == 0;
         }
         if (done == 0 && setup->listener_count)
-                done = mcp_token(options_value(r, MCP_OPTION_TOKEN_FILE), setup->token, e);
+                done = mcp_load_token(options_value(r, MCP_OPTION_TOKEN_FILE), setup->token, e);
         else if (done == 0 && options_has(r, MCP_OPTION_TOKEN_FILE))
                 done = error_set(e, EINVAL, "--token-file needs --http");
         return done;
@@ -129,7 +129,7 @@ static void print_addresses(const struct options_result *r, const struct setup *
 static int add_workspace(struct arena *a, struct setup *setup, const char *path, const char *given, size_t length,
                          struct error *e)
 {
-        const char *name = length ? arena_copy(a, given, length) : strrchr(path, '/') + 1;
+        const char *name = length ? arena_strndup(a, given, length) : strrchr(path, '/') + 1;
         if (!name)
                 return error_errno(e, ENOMEM, "no memory");
         if (setup->workspace_count == WORKSPACES_MAX)
@@ -138,7 +138,7 @@ static int add_workspace(struct arena *a, struct setup *setup, const char *path,
                 if (strcmp(setup->workspaces[i].name, name) == 0)
                         return error_set(e, EEXIST, "two workspaces are called '%s'; rename one with NAME=%s", name,
                                          path);
-        setup->workspaces[setup->workspace_count++] = (struct workspace_name){ name, path };
+        setup->workspaces[setup->workspace_count++] = (struct named_workspace){ name, path };
         return 0;
 }
 
@@ -146,15 +146,15 @@ static int add_workspace(struct arena *a, struct setup *setup, const char *path,
 static int find_workspaces(struct arena *a, const struct options_result *r, const struct plan *plan,
                            struct setup *setup, struct error *e)
 {
-        const struct option_use *use = options_next(r, FLAG_ID_WORKSPACE, NULL);
+        const struct option_occurrence *use = options_next(r, FLAG_ID_WORKSPACE, NULL);
         size_t length = 0;
         if (use)
-                (void)request_workspace(use->value, &length);
+                (void)parse_workspace_option(use->value, &length);
         int done = add_workspace(a, setup, plan->workspace, use ? use->value : "", length, e);
         while (done == 0 && use && (use = options_next(r, FLAG_ID_WORKSPACE, use))) {
-                const char *given = request_workspace(use->value, &length);
+                const char *given = parse_workspace_option(use->value, &length);
                 CLEANUP_FREE char *real = realpath(given, NULL);
-                const char *path = real ? arena_string(a, real) : NULL;
+                const char *path = real ? arena_strdup(a, real) : NULL;
                 done = path ? add_workspace(a, setup, path, use->value, length, e)
                             : error_errno(e, real ? ENOMEM : errno, "cannot use the workspace %s", given);
         }
@@ -171,31 +171,32 @@ static void write_instructions(const struct plan *plan, struct setup *setup)
         text_add(t, "; files outside cannot be written, and most of them cannot be read. Bash runs in the same box.");
         if (!plan->scalar[PLAN_ALLOW_NETWORK].value)
                 text_add(t, " There is no network.");
-        else if (!plan_reaches_out(plan))
+        else if (!plan_needs_egress(plan))
                 text_add(t, " No host can be reached, but programs in the box can reach each other on 127.0.0.1 "
                             "and ::1.");
         setup->offer.instructions = t->failed ? NULL : t->data;
 }
 
-/* Must run outside the boxes: scrubber_new() starts a program if the policy adds shapes. */
+/* Must run outside the boxes: scrubber_new() starts a program if the policy adds patterns. */
 static int open_gate(const struct plan *plan, struct gate *ret, struct error *e)
 {
-        struct scrub_extra extras[SHAPES_EXTRA_MAX];
-        *ret = (struct gate){ .plan = plan, .to_ascii = facts_to_ascii };
+        struct scrub_extra_pattern extras[EXTRA_PATTERNS_MAX];
+        *ret = (struct gate){ .plan = plan, .to_ascii = host_name_to_ascii };
         if (plan->secret_count > ARRAY_SIZE(extras))
-                return error_set(e, E2BIG, "at most %zu shapes in gate.secrets", ARRAY_SIZE(extras));
+                return error_set(e, E2BIG, "at most %zu patterns in gate.secrets", ARRAY_SIZE(extras));
         for (size_t i = 0; i < plan->secret_count; i++)
-                extras[i] = (struct scrub_extra){ plan->secrets[i].name, plan->secrets[i].expression };
+                extras[i] = (struct scrub_extra_pattern){ plan->secrets[i].name, plan->secrets[i].expression };
         return scrubber_new(extras, plan->secret_count, &ret->scrubber, e);
 }
 
-static int run_server(struct arena *a, const struct options_result *r, const struct plan *plan, struct live *live)
+static int run_server(struct arena *a, const struct options_result *r, const struct plan *plan,
+                      struct live_policy *live)
 {
         static struct setup setup;
         int fds[LISTENERS_MAX];
         struct error e = { 0 };
         int status = find_workspaces(a, r, plan, &setup, &e);
-        setup.offer = (struct mcp_offer){ .readonly = options_has(r, MCP_OPTION_READONLY),
+        setup.offer = (struct mcp_server_config){ .readonly = options_has(r, MCP_OPTION_READONLY),
                                           .workspaces = setup.workspaces,
                                           .workspace_count = setup.workspace_count };
         if (status == 0)
@@ -203,9 +204,9 @@ static int run_server(struct arena *a, const struct options_result *r, const str
         if (status == 0)
                 status = open_listeners(r, &setup, &e);
         if (status == 0) {
-                const struct worker_setup for_tools = { setup.workspaces, setup.workspace_count, setup.gate.scrubber };
-                const struct broker broker = { .plan = plan,
-                                               .worker = worker_serve,
+                const struct worker_config for_tools = { setup.workspaces, setup.workspace_count, setup.gate.scrubber };
+                const struct broker_config broker = { .plan = plan,
+                                               .worker = worker_main,
                                                .worker_data = &for_tools,
                                                .server = serve,
                                                .server_data = &setup,
@@ -220,7 +221,7 @@ static int run_server(struct arena *a, const struct options_result *r, const str
                 status = broker_run(&broker, &e);
         }
         for (size_t i = 0; i < setup.listener_count; i++)
-                mcp_listen_end(&setup.listening[i]);
+                mcp_listener_close(&setup.listening[i]);
         scrubber_free(setup.gate.scrubber);
         text_done(&setup.instructions);
         return status < 0 ? program_error(verb, "%s", e.text) : status;
@@ -237,19 +238,19 @@ static int check_and_run(struct arena *a, const struct options_result *r, const 
         for (size_t i = 0; i < ARRAY_SIZE(sessions); i++)
                 if (!source_is_default(plan->scalar[sessions[i]].from))
                         return refuse_session(plan, sessions[i]);
-        struct live live;
+        struct live_policy live;
         struct error e = { 0 };
-        if (live_begin(&live, a, policy, plan, &e) < 0)
+        if (live_policy_open(&live, a, policy, plan, &e) < 0)
                 return program_error(verb, "%s", e.text);
         int status = run_server(a, r, plan, &live);
-        live_end(&live);
+        live_policy_close(&live);
         return status;
 }
 
 int main(int argc, char **argv)
 {
         CLEANUP_OPTIONS struct options_result options;
-        CLEANUP_MESSAGES struct messages *m = messages_new();
+        CLEANUP_DIAGNOSTICS struct diagnostics *m = diagnostics_new();
         CLEANUP_ARENA struct arena *arena = arena_new(ARENA_BYTES_MAX);
         CLEANUP_PLAN struct plan *plan = NULL;
         struct load_request request;
@@ -257,11 +258,11 @@ int main(int argc, char **argv)
         int code;
         if (!program_parse(&mcp_usage, argc, argv, 1, &options, &code))
                 return code;
-        if (!m || !arena || request_from_options(arena, &options, &request) < 0)
+        if (!m || !arena || load_request_from_options(arena, &options, &request) < 0)
                 return program_error(verb, "no memory");
         int loaded = load_plan(&request, m, &plan, &e);
         if (loaded < 0)
                 return program_error(verb, "%s", e.text);
-        policy_print_messages(m);
+        policy_print_diagnostics(m);
         return loaded > 0 ? EXIT_RINGWALL : check_and_run(arena, &options, &request, plan);
 }

@@ -10,7 +10,7 @@ static const struct mcp_client clients[] = {
         {
                 .name = "claude",
                 .title = "Claude Code",
-                .format = &config_json,
+                .format = &client_config_json,
                 .section = "mcpServers",
                 .typed = true,
                 .variable = "CLAUDE_CONFIG_DIR",
@@ -24,7 +24,7 @@ static const struct mcp_client clients[] = {
         {
                 .name = "codex",
                 .title = "Codex",
-                .format = &config_toml,
+                .format = &client_config_toml,
                 .section = "mcp_servers",
                 .variable = "CODEX_HOME",
                 .below_variable = "config.toml",
@@ -35,7 +35,7 @@ static const struct mcp_client clients[] = {
         {
                 .name = "gemini",
                 .title = "Gemini CLI",
-                .format = &config_json,
+                .format = &client_config_json,
                 .section = "mcpServers",
                 .variable = "GEMINI_CLI_HOME",
                 .below_variable = ".gemini/settings.json",
@@ -48,7 +48,7 @@ static const struct mcp_client clients[] = {
         {
                 .name = "cursor",
                 .title = "Cursor",
-                .format = &config_json,
+                .format = &client_config_json,
                 .section = "mcpServers",
                 .typed = true,
                 .below_home = ".cursor/mcp.json",
@@ -59,7 +59,7 @@ static const struct mcp_client clients[] = {
         {
                 .name = "vscode",
                 .title = "VS Code",
-                .format = &config_json,
+                .format = &client_config_json,
                 .section = "servers",
                 .typed = true,
                 .variable = "XDG_CONFIG_HOME",
@@ -93,7 +93,7 @@ static bool is_name_character(char c)
         return c == '_' || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
 }
 
-bool mcp_client_expands(const struct mcp_client *client, const char *text)
+bool mcp_client_would_expand(const struct mcp_client *client, const char *text)
 {
         if (client->variables == MCP_VARIABLES_NONE)
                 return false;
@@ -130,7 +130,7 @@ void mcp_client_add_word(struct text *out, const char *word)
         text_add(out, "'");
 }
 
-static void add_json(struct text *out, const struct config_entry *entry)
+static void add_json(struct text *out, const struct client_entry *entry)
 {
         CLEANUP_TEXT struct text written = { 0 };
         CLEANUP_JSON json_t *all = json_pack("{s:s}", "name", entry->name);
@@ -139,7 +139,7 @@ static void add_json(struct text *out, const struct config_entry *entry)
                 mcp_client_add_word(out, written.data);
 }
 
-static void add_template_word(struct text *out, const char *word, const struct config_entry *entry)
+static void add_template_word(struct text *out, const char *word, const struct client_entry *entry)
 {
         const json_t *args = json_object_get(entry->value, "args");
         if (strcmp(word, "NAME") == 0)
@@ -158,7 +158,7 @@ static void add_template_word(struct text *out, const char *word, const struct c
 }
 
 void mcp_client_add_command(struct text *out, const struct mcp_client *client, enum mcp_scope scope,
-                            const struct config_entry *entry)
+                            const struct client_entry *entry)
 {
         const char *space = "";
         for (const char *p = client->own_command[scope]; p && *p; p += strspn(p, " ")) {

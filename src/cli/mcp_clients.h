@@ -3,7 +3,7 @@
 #define RINGWALL_CLI_MCP_CLIENTS_H
 
 #include "base/memory.h"
-#include "cli/config_edit.h"
+#include "cli/client_config.h"
 
 enum mcp_scope { MCP_SCOPE_USER, MCP_SCOPE_PROJECT, MCP_SCOPES };
 
@@ -13,7 +13,7 @@ enum mcp_variables { MCP_VARIABLES_NONE, MCP_VARIABLES_BRACED /* ${NAME} */, MCP
 struct mcp_client {
         const char *name;  /* on ringwall's command line */
         const char *title; /* in messages */
-        const struct config_format *format;
+        const struct client_config_format *format;
         const char *section;
         bool typed; /* an entry needs "type": "stdio" */
 
@@ -35,11 +35,11 @@ const struct mcp_client *mcp_client_find(const char *name);
 const char *mcp_client_user_file(struct arena *a, const struct mcp_client *client, const char *home);
 
 /* Would the client expand a variable in this text? */
-bool mcp_client_expands(const struct mcp_client *client, const char *text);
+bool mcp_client_would_expand(const struct mcp_client *client, const char *text);
 
 /* Adds the client's own command as a shell command line; nothing if it has none. */
 void mcp_client_add_command(struct text *out, const struct mcp_client *client, enum mcp_scope scope,
-                            const struct config_entry *entry);
+                            const struct client_entry *entry);
 
 /* Adds a word for a shell, quoted if necessary. The result never contains a line break. */
 void mcp_client_add_word(struct text *out, const char *word);

@@ -13,18 +13,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "box/facts.h"
-#include "box/flags.h"
-#include "box/load.h"
-#include "cli/config_file.h"
+#include "box/gather_facts.h"
+#include "box/load_flags.h"
+#include "box/load_policy.h"
+#include "cli/client_config_file.h"
 #include "cli/program.h"
 #include "cli/mcp_clients.h"
 #include "cli/mcp_options.h"
 #include "cli/policy.h"
-#include "cli/request.h"
+#include "cli/load_options.h"
 #include "cli/verbs.h"
-#include "policy/caps.h"
-#include "policy/pattern.h"
+#include "policy/input_limits.h"
+#include "policy/path_pattern.h"
 
 static const char verb[] = "mcp install";
 
@@ -35,17 +35,17 @@ struct install {
         const struct mcp_client *client;
         enum mcp_scope scope;
         struct arena *arena;
-        struct facts facts;
+        struct host_facts facts;
         const char *root, *file; /* the client's file, and a directory that its symlinks must not lead out of */
-        struct config_entry entry;
+        struct client_entry entry;
 };
 
 /* Makes untrusted text safe to print in a message. */
 static const char *printable(struct install *in, const char *text)
 {
         CLEANUP_TEXT struct text visible = { 0 };
-        text_add_visible(&visible, text, strlen(text));
-        const char *copy = visible.data ? arena_string(in->arena, visible.data) : NULL;
+        text_add_escaped(&visible, text, strlen(text));
+        const char *copy = visible.data ? arena_strdup(in->arena, visible.data) : NULL;
         return copy ? copy : "?";
 }
 
@@ -60,7 +60,7 @@ static const char *find_own_executable(struct install *in)
         if (length <= 0)
                 return NULL;
         path[length] = '\0';
-        return stat(path, &st) == 0 ? arena_string(in->arena, path) : NULL;
+        return stat(path, &st) == 0 ? arena_strdup(in->arena, path) : NULL;
 }
 
 /* First characters that have a special meaning in the path of this option, so that it must not be made absolute. */
@@ -83,27 +83,27 @@ static const char *special_starts(int id)
 static const char *escape_for_policy(struct install *in, const char *path)
 {
         CLEANUP_TEXT struct text escaped = { 0 };
-        const char *pattern = pattern_escape(in->arena, path);
+        const char *pattern = path_pattern_escape(in->arena, path);
         for (const char *p = pattern; p && *p; p++) {
                 text_add(&escaped, *p == '{' ? "\\" : ""); /* '{' would begin a variable */
                 text_add_bytes(&escaped, p, 1);
         }
-        return escaped.data && !escaped.failed ? arena_string(in->arena, escaped.data) : NULL;
+        return escaped.data && !escaped.failed ? arena_strdup(in->arena, escaped.data) : NULL;
 }
 
 /* Makes relative paths absolute, because the client may start the server in any directory. */
-static const char *absolute_value(struct install *in, const struct option_use *use)
+static const char *absolute_value(struct install *in, const struct option_occurrence *use)
 {
         enum option_kind kind = use->row->kind;
         const char *special = special_starts(use->row->id), *path = use->value;
         size_t name = 0;
         if (use->row->id == FLAG_ID_WORKSPACE)
-                path = request_workspace(use->value, &name);
+                path = parse_workspace_option(use->value, &name);
         if ((kind != OPTION_FILE && kind != OPTION_DIR) || *path == '/' || strchr(special, *path))
                 return use->value;
         const char *base = strchr(special, '{') ? escape_for_policy(in, in->facts.cwd) : in->facts.cwd;
         const char *joined = base ? arena_format(in->arena, "%s/%s", base, path) : NULL;
-        const char *absolute = joined ? pattern_normalise(in->arena, joined) : NULL;
+        const char *absolute = joined ? path_normalize(in->arena, joined) : NULL;
         return absolute ? arena_format(in->arena, "%.*s%s%s", (int)name, use->value, name ? "=" : "", absolute) : NULL;
 }
 
@@ -111,10 +111,10 @@ static int add_argument(struct install *in, json_t *args, const char *text)
 {
         if (!text)
                 return program_error(verb, "no memory");
-        if (text_utf8_valid(text, strlen(text)) < strlen(text))
+        if (text_utf8_valid_length(text, strlen(text)) < strlen(text))
                 return program_error(verb, "'%s' is not UTF-8, which %s requires", printable(in, text),
                                      in->client->format->name);
-        if (mcp_client_expands(in->client, text))
+        if (mcp_client_would_expand(in->client, text))
                 return program_error(verb, "%s would expand a variable in '%s'; use a path without '$'",
                                      in->client->title, printable(in, text));
         return json_array_append_new(args, json_string(text)) < 0 ? program_error(verb, "no memory") : 0;
@@ -125,7 +125,7 @@ static int add_options(struct install *in, json_t *args, struct load_request *re
 {
         struct load_item *items = NULL;
         for (size_t i = 0; i < in->options->use_count; i++) {
-                const struct option_use *use = &in->options->uses[i];
+                const struct option_occurrence *use = &in->options->uses[i];
                 struct load_item item, *slot;
                 if (use->row->id >= MCP_OPTION_PRINT && use->row->id <= MCP_OPTION_FORCE)
                         continue;
@@ -135,9 +135,9 @@ static int add_options(struct install *in, json_t *args, struct load_request *re
                         failed = add_argument(in, args, value);
                 if (failed)
                         return failed;
-                if (!request_item(in->options, use, value, &item))
+                if (!load_item_from_option(in->options, use, value, &item))
                         continue;
-                slot = arena_array_add(in->arena, &items, &request->count, sizeof *slot);
+                slot = arena_array_push(in->arena, &items, &request->count, sizeof *slot);
                 if (!slot)
                         return program_error(verb, "no memory");
                 *slot = item;
@@ -149,7 +149,7 @@ static int add_options(struct install *in, json_t *args, struct load_request *re
 /* Only errors are printed: warnings depend on the directory, and the server will print them. */
 static int check_policy(const struct load_request *request)
 {
-        CLEANUP_MESSAGES struct messages *m = messages_new();
+        CLEANUP_DIAGNOSTICS struct diagnostics *m = diagnostics_new();
         CLEANUP_PLAN struct plan *plan = NULL;
         struct error e = { 0 };
         if (!request->count)
@@ -158,7 +158,7 @@ static int check_policy(const struct load_request *request)
         if (loaded < 0)
                 return program_error(verb, "%s", e.text);
         if (loaded > 0)
-                policy_print_messages(m);
+                policy_print_diagnostics(m);
         return loaded > 0 ? EXIT_RINGWALL : 0;
 }
 
@@ -194,7 +194,7 @@ static int make_entry(struct install *in)
 static int choose_file(struct install *in)
 {
         struct error e = { 0 };
-        if (facts_gather(in->arena, &in->facts, &e) < 0)
+        if (host_facts_gather(in->arena, &in->facts, &e) < 0)
                 return program_error(verb, "%s", e.text);
         const char *scope = options_value(in->options, MCP_OPTION_SCOPE);
         in->scope = scope && strcmp(scope, "project") == 0 ? MCP_SCOPE_PROJECT : MCP_SCOPE_USER;
@@ -241,7 +241,7 @@ static int print_entry(struct install *in)
 
 /* --- write --- */
 
-static int refuse_edit(struct install *in, const struct config_file *f, const struct config_change *c,
+static int refuse_edit(struct install *in, const struct client_config_file *f, const struct edit_result *c,
                        const struct error *e)
 {
         CLEANUP_TEXT struct text out = { 0 };
@@ -255,7 +255,7 @@ static int refuse_edit(struct install *in, const struct config_file *f, const st
         return program_print_error(&out);
 }
 
-static int refuse_different(struct install *in, const struct config_file *f, const struct config_change *c)
+static int refuse_different(struct install *in, const struct client_config_file *f, const struct edit_result *c)
 {
         CLEANUP_TEXT struct text out = { 0 };
         text_format(&out,
@@ -264,17 +264,17 @@ static int refuse_different(struct install *in, const struct config_file *f, con
                     verb, printable(in, f->held.path), in->entry.name);
         for (const char *p = c->text.data; p && *p; p += *p == '\n') {
                 size_t length = strcspn(p, "\n");
-                text_add_visible(&out, p, length - (length && p[length - 1] == '\r'));
+                text_add_escaped(&out, p, length - (length && p[length - 1] == '\r'));
                 text_add(&out, "\n");
                 p += length;
         }
         return program_print_error(&out);
 }
 
-static int print_written(struct install *in, const struct config_file *f, int outcome, const struct text *backup)
+static int print_written(struct install *in, const struct client_config_file *f, int outcome, const struct text *backup)
 {
         CLEANUP_TEXT struct text out = { 0 };
-        text_format(&out, outcome == CONFIG_REPLACED ? "replaced '%s' in %s\n" : "added '%s' to %s\n", in->entry.name,
+        text_format(&out, outcome == EDIT_REPLACED ? "replaced '%s' in %s\n" : "added '%s' to %s\n", in->entry.name,
                     printable(in, f->held.path));
         if (backup->length)
                 text_format(&out, "backup: %s\n", printable(in, backup->data));
@@ -298,24 +298,24 @@ static mode_t mode_of_new(const struct install *in)
 
 static int write_entry(struct install *in)
 {
-        CLEANUP_CONFIG_FILE struct config_file f = CONFIG_FILE_NONE;
-        CLEANUP_CONFIG_CHANGE struct config_change change = { 0 };
+        CLEANUP_CONFIG_FILE struct client_config_file f = CONFIG_FILE_NONE;
+        CLEANUP_CONFIG_CHANGE struct edit_result change = { 0 };
         CLEANUP_TEXT struct text backup = { 0 };
         struct error e = { 0 };
-        if (config_file_read(in->root, in->file, CONFIG_BYTES_MAX, &f, &e) < 0)
+        if (client_config_file_read(in->root, in->file, CONFIG_BYTES_MAX, &f, &e) < 0)
                 return program_error(verb, "%s", e.text);
         bool force = options_has(in->options, MCP_OPTION_FORCE);
         int outcome = in->client->format->set(&in->entry, f.data, f.length, force, &change, &e);
         if (outcome < 0)
                 return refuse_edit(in, &f, &change, &e);
-        if (outcome == CONFIG_OTHER)
+        if (outcome == EDIT_CONFLICT)
                 return refuse_different(in, &f, &change);
-        if (outcome == CONFIG_SAME) {
+        if (outcome == EDIT_UNCHANGED) {
                 CLEANUP_TEXT struct text out = { 0 };
                 text_format(&out, "'%s' is already there: %s\n", in->entry.name, printable(in, f.held.path));
                 return program_print(&out, 0);
         }
-        if (config_file_write(&f, &change.text, mode_of_new(in), &backup, &e) < 0)
+        if (client_config_file_write(&f, &change.text, mode_of_new(in), &backup, &e) < 0)
                 return program_error(verb, "%s", e.text);
         return print_written(in, &f, outcome, &backup);
 }

@@ -31,7 +31,7 @@ static int parse_address(const char *text, union address *ret, socklen_t *ret_le
         const char *colon = strrchr(text, ':'), *port = colon ? colon + 1 : text;
         char host[INET6_ADDRSTRLEN + 2] = "127.0.0.1";
         unsigned long long number;
-        if (!text_to_number(port, strlen(port), &number) || number > UINT16_MAX)
+        if (!text_parse_unsigned(port, strlen(port), &number) || number > UINT16_MAX)
                 return error_set(e, EINVAL, "'%s' is not an address to listen on; use 127.0.0.1:PORT or unix:PATH",
                                  text);
         if (colon && (size_t)(colon - text) < sizeof host)
@@ -55,7 +55,7 @@ static int parse_address(const char *text, union address *ret, socklen_t *ret_le
                          text);
 }
 
-static int listen_loopback(const char *address, struct mcp_listening *ret, struct error *e)
+static int listen_loopback(const char *address, struct mcp_listener *ret, struct error *e)
 {
         union address to = { 0 };
         socklen_t length = 0;
@@ -93,7 +93,7 @@ static int remove_stale(const struct sockaddr_un *to, struct error *e)
         return unlink(to->sun_path) < 0 ? error_errno(e, errno, "cannot remove %s", to->sun_path) : 0;
 }
 
-static int listen_local(const char *path, struct mcp_listening *ret, struct error *e)
+static int listen_local(const char *path, struct mcp_listener *ret, struct error *e)
 {
         struct sockaddr_un to = { .sun_family = AF_UNIX };
         if (!*path || strlen(path) >= sizeof to.sun_path)
@@ -117,15 +117,15 @@ static int listen_local(const char *path, struct mcp_listening *ret, struct erro
         return 0;
 }
 
-int mcp_listen(const char *address, struct mcp_listening *ret, struct error *e)
+int mcp_listen(const char *address, struct mcp_listener *ret, struct error *e)
 {
         static const char prefix[] = "unix:";
-        *ret = (struct mcp_listening){ .fd = -1 };
-        return text_starts(address, prefix) ? listen_local(address + sizeof prefix - 1, ret, e)
+        *ret = (struct mcp_listener){ .fd = -1 };
+        return text_has_prefix(address, prefix) ? listen_local(address + sizeof prefix - 1, ret, e)
                                             : listen_loopback(address, ret, e);
 }
 
-void mcp_listen_end(struct mcp_listening *l)
+void mcp_listener_close(struct mcp_listener *l)
 {
         if (l->path)
                 (void)unlink(l->path);
@@ -135,11 +135,11 @@ void mcp_listen_end(struct mcp_listening *l)
 
 /* --- the token --- */
 
-int mcp_token(const char *file, char ret[MCP_TOKEN_MAX], struct error *e)
+int mcp_load_token(const char *file, char ret[MCP_TOKEN_MAX], struct error *e)
 {
         struct stat st;
         if (!file) {
-                int made = random_name(ret, TOKEN_LENGTH + 1);
+                int made = random_hex(ret, TOKEN_LENGTH + 1);
                 return made < 0 ? error_errno(e, -made, "cannot make a token") : 0;
         }
         CLEANUP_FD int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);

@@ -8,7 +8,7 @@
 
 enum { MCP_TOKEN_MAX = 256, MCP_URL_MAX = 160 };
 
-struct mcp_listening {
+struct mcp_listener {
         int fd;
         bool local;             /* a unix socket */
         char url[MCP_URL_MAX]; /* for the clients */
@@ -19,12 +19,12 @@ struct mcp_listening {
  * Listens on ADDRESS:PORT, on PORT of 127.0.0.1, or on unix:PATH. Port 0 chooses a free port. An address that is not
  * loopback is refused. Returns 0 or -errno with an error.
  */
-int mcp_listen(const char *address, struct mcp_listening *ret, struct error *e);
+int mcp_listen(const char *address, struct mcp_listener *ret, struct error *e);
 
 /* Closes the socket, and removes a unix socket's file. */
-void mcp_listen_end(struct mcp_listening *l);
+void mcp_listener_close(struct mcp_listener *l);
 
 /* Reads the token from the first line of `file`, which only its owner, the user, may access; NULL: makes a new one. */
-int mcp_token(const char *file, char ret[MCP_TOKEN_MAX], struct error *e);
+int mcp_load_token(const char *file, char ret[MCP_TOKEN_MAX], struct error *e);
 
 #endif

@@ -1,7 +1,7 @@
 /* The options of mcp and mcp install; see mcp_options.h. */
 #include "cli/mcp_options.h"
 
-#include "box/flags.h"
+#include "box/load_flags.h"
 
 static const struct option_row tool_rows[] = {
         { MCP_OPTION_READONLY, 0, "readonly", NULL, OPTION_NONE, false, FLAG_TOOLS, "Offer only the tools that read." },

@@ -2,9 +2,9 @@
 #ifndef RINGWALL_CLI_POLICY_H
 #define RINGWALL_CLI_POLICY_H
 
-#include "policy/messages.h"
+#include "policy/diagnostics.h"
 
 /* Prints errors and warnings to standard error; standard output has only the result, which a program may parse. */
-void policy_print_messages(const struct messages *m);
+void policy_print_diagnostics(const struct diagnostics *m);
 
 #endif

@@ -10,7 +10,7 @@
 #include "base/memory.h"
 #include "base/options.h"
 #include "platform/platform.h"
-#include "policy/pattern.h"
+#include "policy/path_pattern.h"
 #include "policy/rule_index.h"
 
 enum { LABEL_WIDTH = 18, VALUE_WIDTH = 36, ANCHOR_BYTES_MAX = 1 << 16 };
@@ -81,7 +81,7 @@ static size_t columns_of(const char *text)
 {
         size_t width = 0, length = strlen(text);
         for (size_t i = 0; i < length; width++)
-                i += text_utf8_step(text + i, length - i);
+                i += text_utf8_sequence_length(text + i, length - i);
         return width;
 }
 
@@ -91,7 +91,7 @@ static void show_paths(struct show *s, const struct rule *rules, size_t count)
         size_t column = 0;
         for (size_t i = 0; i < count; i++) {
                 CLEANUP_TEXT struct text path = { 0 };
-                text_add_visible(&path, rules[i].path, strlen(rules[i].path));
+                text_add_escaped(&path, rules[i].path, strlen(rules[i].path));
                 size_t width = columns_of(path.data ? path.data : "");
                 if (column == 0 || column + 2 + width > OPTIONS_WIDTH) {
                         text_add(s->out, column ? "\n      " : "      ");
@@ -117,7 +117,7 @@ static bool is_unenforced(const struct plan *plan, const struct rule *rule)
         if (!rule->glob)
                 return rules_find_write_grant(&plan->rules, rule->path);
         CLEANUP_ARENA struct arena *a = arena_new(ANCHOR_BYTES_MAX);
-        const char *anchor = a ? arena_copy(a, rule->path, rule_anchor_length(rule)) : NULL;
+        const char *anchor = a ? arena_strndup(a, rule->path, rule_anchor_length(rule)) : NULL;
         for (size_t i = 0; anchor && i < plan->rules.count; i++) {
                 const struct rule *r = &plan->rules.list[i];
                 bool overlaps = path_is_beneath(r->path, *anchor ? anchor : "/") || path_is_beneath(anchor, r->path);
@@ -154,8 +154,8 @@ static void show_entry(struct show *s, const char *kind, const char *what, struc
 static void show_hosts(struct show *s, const struct hosts *hosts, const char *allow)
 {
         for (size_t i = 0; i < hosts->count; i++) {
-                char name[DOMAIN_TEXT_SIZE];
-                domain_print(&hosts->list[i].domain, name);
+                char name[HOST_PATTERN_TEXT_SIZE];
+                host_pattern_print(&hosts->list[i].domain, name);
                 show_entry(s, hosts->list[i].allow ? allow : "deny", name, hosts->list[i].from, hosts->list[i].set);
         }
 }
@@ -179,7 +179,7 @@ static void show_network(struct show *s, const struct plan *plan)
         show_ports(s, &plan->published, "publish");
         for (size_t i = 0; i < plan->unix_socket_count; i++) {
                 CLEANUP_TEXT struct text path = { 0 };
-                text_add_visible(&path, plan->unix_sockets[i].path, strlen(plan->unix_sockets[i].path));
+                text_add_escaped(&path, plan->unix_sockets[i].path, strlen(plan->unix_sockets[i].path));
                 show_entry(s, "socket", path.data ? path.data : "", plan->unix_sockets[i].from, NULL);
         }
 }
@@ -190,7 +190,7 @@ static void show_env(struct show *s, const struct plan *plan)
                 text_format(s->out, "  %-*s ", LABEL_WIDTH, plan->env[i].name);
                 CLEANUP_TEXT struct text value = { 0 };
                 if (plan->env[i].value)
-                        text_add_visible(&value, plan->env[i].value, strlen(plan->env[i].value));
+                        text_add_escaped(&value, plan->env[i].value, strlen(plan->env[i].value));
                 else
                         text_add(&value, "passed on");
                 text_format(s->out, "%-*s ", VALUE_WIDTH, value.data ? value.data : "");
@@ -199,7 +199,7 @@ static void show_env(struct show *s, const struct plan *plan)
         }
 }
 
-static bool same_line(const struct plan_command *a, const struct plan_command *b)
+static bool same_line(const struct plan_denied_command *a, const struct plan_denied_command *b)
 {
         return a->set && b->set && strcmp(a->set, b->set) == 0 && strcmp(a->from.name, b->from.name) == 0 &&
                a->from.line == b->from.line && a->from.column == b->from.column;
@@ -209,9 +209,9 @@ static bool same_line(const struct plan_command *a, const struct plan_command *b
 static void show_gate(struct show *s, const struct plan *plan)
 {
         for (size_t i = 0, n; i < plan->denied_command_count; i += n) {
-                const struct plan_command *first = &plan->denied_commands[i];
+                const struct plan_denied_command *first = &plan->denied_commands[i];
                 CLEANUP_TEXT struct text names = { 0 };
-                text_add_visible(&names, first->name, strlen(first->name));
+                text_add_escaped(&names, first->name, strlen(first->name));
                 for (n = 1; i + n < plan->denied_command_count && same_line(first, &first[n]); n++)
                         text_format(&names, " %s", first[n].name);
                 show_entry(s, "deny", names.data ? names.data : "", first->from, first->set);
@@ -219,7 +219,7 @@ static void show_gate(struct show *s, const struct plan *plan)
         for (size_t i = 0; i < plan->secret_count; i++) {
                 CLEANUP_TEXT struct text shape = { 0 };
                 text_format(&shape, "%s: ", plan->secrets[i].name);
-                text_add_visible(&shape, plan->secrets[i].expression, strlen(plan->secrets[i].expression));
+                text_add_escaped(&shape, plan->secrets[i].expression, strlen(plan->secrets[i].expression));
                 show_entry(s, "redact", shape.data ? shape.data : "", plan->secrets[i].from, NULL);
         }
 }
@@ -229,7 +229,7 @@ static void show_server(struct show *s, const struct plan_server *server)
 {
         CLEANUP_TEXT struct text title = { 0 };
         text_add(&title, "MCP server ");
-        text_add_visible(&title, server->name, strlen(server->name));
+        text_add_escaped(&title, server->name, strlen(server->name));
         add_heading(s, title.data ? title.data : "");
         text_format(s->out, "  over %s; exec %s, fork %s, network %s   ",
                     server->transport == TRANSPORT_STDIO ? "stdio"
@@ -260,7 +260,7 @@ static void show_cuts(struct show *s, const struct plan *plan)
         add_heading(s, "Cut by a ceiling");
         for (size_t i = 0; i < plan->cut_count; i++) {
                 text_add(s->out, "  ");
-                text_add_visible(s->out, plan->cuts[i].what, strlen(plan->cuts[i].what));
+                text_add_escaped(s->out, plan->cuts[i].what, strlen(plan->cuts[i].what));
                 text_format(s->out, " -> %s   ", plan->cuts[i].result);
                 add_source(s, plan->cuts[i].by, NULL);
                 text_add(s->out, "\n");
@@ -271,7 +271,7 @@ void policy_show_plan(const struct plan *plan, struct text *out, bool styled)
 {
         struct show s = { out, styled };
         text_format(out, "%sPlan for ", styled ? "\033[1m" : "");
-        text_add_visible(out, plan->workspace, strlen(plan->workspace));
+        text_add_escaped(out, plan->workspace, strlen(plan->workspace));
         text_format(out, "%s\n", styled ? "\033[0m" : "");
 
         add_heading(&s, "Walls");

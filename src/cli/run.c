@@ -9,23 +9,23 @@
 #include "base/fd.h"
 #include "base/json.h"
 #include "box/box_run.h"
-#include "box/live.h"
-#include "box/load.h"
+#include "box/live_policy.h"
+#include "box/load_policy.h"
 #include "cli/program.h"
 #include "cli/policy.h"
-#include "cli/request.h"
+#include "cli/load_options.h"
 #include "cli/run_options.h"
 #include "cli/supervise.h"
 #include "cli/verbs.h"
 #include "platform/platform.h"
-#include "policy/caps.h"
+#include "policy/input_limits.h"
 
 static const char verb[] = "run";
 
 /* --level off: the command runs unconfined, after a warning. */
-static int run_without_walls(const struct plan *plan, char **command, struct arena *a)
+static int run_unconfined(const struct plan *plan, char **command, struct arena *a)
 {
-        char **environment = start_environment(a, plan, NULL, NULL);
+        char **environment = start_build_environment(a, plan, NULL, NULL);
         if (!environment)
                 return program_error(verb, "out of memory");
         if (chdir(plan->workspace) < 0)
@@ -76,7 +76,7 @@ static void print_enforced(const struct report *r)
         const char *name;
         for (size_t i = 0; (name = platform_wall_name(i)); i++) {
                 CLEANUP_TEXT struct text state = { 0 };
-                report_wall(r, i, &state);
+                report_add_wall(r, i, &state);
                 if (state.length)
                         program_message(verb, "%s: %s", name, state.data);
         }
@@ -106,7 +106,7 @@ static void print_left_out_grants(const struct report *r)
 static void print_outcome(const struct report *r, bool quiet, bool verbose)
 {
         CLEANUP_TEXT struct text out = { 0 };
-        int status = report_status(r);
+        int status = report_exit_status(r);
         if (r->end.how == END_TIMED_OUT && !quiet)
                 program_message(verb, "the command ran out of time");
         else if (r->end.error.code)
@@ -132,7 +132,7 @@ static int run_in_box(struct box_run *run, const struct load_request *policy, bo
 {
         const struct report *r = &run->report;
         struct launch_request request = { .plan = r->plan, .command = r->command };
-        struct live live;
+        struct live_policy live;
         struct error e = { 0 };
         struct terminal terminal;
         CLEANUP_FD int signals = -1;
@@ -141,10 +141,10 @@ static int run_in_box(struct box_run *run, const struct load_request *policy, bo
                 box_run_fail(run, &e);
                 return box_run_finish(run, true);
         }
-        terminal_find(&terminal);
+        terminal_init(&terminal);
         request.terminals = terminal.replaced;
         request.foreground = terminal.claim_at_start;
-        if (live_begin(&live, r->arena, policy, r->plan, &e) < 0) {
+        if (live_policy_open(&live, r->arena, policy, r->plan, &e) < 0) {
                 box_run_fail(run, &e);
                 return box_run_finish(run, true);
         }
@@ -152,7 +152,7 @@ static int run_in_box(struct box_run *run, const struct load_request *policy, bo
         for (size_t i = 0; started == 0 && !quiet && i < r->note_count; i++)
                 program_message(verb, "%s", r->notes[i]);
         int recorded = started < 0 ? box_run_finish(run, true) : supervise_box(run, &terminal, &live, signals, quiet);
-        live_end(&live);
+        live_policy_close(&live);
         return recorded;
 }
 
@@ -168,7 +168,7 @@ static int run_plan(const struct plan *plan, const struct load_request *policy, 
                 return code;
         int begun = box_run_begin(&run, a, plan, o->positionals, options_value(o, RUN_OPTION_AUDIT), &e);
         int recorded = begun < 0 ? box_run_finish(&run, true) : run_in_box(&run, policy, quiet);
-        code = report_status(&run.report);
+        code = report_exit_status(&run.report);
         print_outcome(&run.report, quiet, options_has(o, RUN_OPTION_VERBOSE));
         if (recorded < 0)
                 code = program_error(verb, "cannot write the audit trail: it is incomplete");
@@ -183,19 +183,19 @@ int verb_run(struct options_result *r)
          * Never freed, because the process is about to exit, and writing to pages shared with the keeper would copy
          * them. Static, so that leak checkers do not report them.
          */
-        static struct messages *m;
+        static struct diagnostics *m;
         static struct arena *arena;
         static struct plan *plan;
-        m = messages_new();
+        m = diagnostics_new();
         arena = arena_new(ARENA_BYTES_MAX);
         struct load_request request;
         struct error e = { 0 };
-        if (!m || !arena || request_from_options(arena, r, &request) < 0)
+        if (!m || !arena || load_request_from_options(arena, r, &request) < 0)
                 return program_error(verb, "no memory");
         int loaded = load_plan(&request, m, &plan, &e);
         if (loaded < 0)
                 return program_error(verb, "%s", e.text);
-        policy_print_messages(m);
+        policy_print_diagnostics(m);
         if (loaded > 0)
                 return EXIT_RINGWALL;
         bool off = plan->scalar[PLAN_LEVEL].value == LEVEL_OFF;
@@ -203,6 +203,6 @@ int verb_run(struct options_result *r)
                     options_has(r, RUN_OPTION_JSON_REPORT)))
                 return program_error(verb, "level off cannot write an audit trail or a report; use --level standard");
         if (off)
-                return run_without_walls(plan, r->positionals, arena);
+                return run_unconfined(plan, r->positionals, arena);
         return run_plan(plan, &request, r, arena);
 }

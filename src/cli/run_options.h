@@ -1,4 +1,4 @@
-/* The options of `ringwall run` that are not about the policy (box/flags.h): its reports. */
+/* The options of `ringwall run` that are not about the policy (box/load_flags.h): its reports. */
 #ifndef RINGWALL_CLI_RUN_OPTIONS_H
 #define RINGWALL_CLI_RUN_OPTIONS_H
 

@@ -30,7 +30,7 @@
 struct supervision {
         struct box_run *run;
         struct terminal *terminal;
-        struct live *live;
+        struct live_policy *live;
         int signals;
         bool quiet;
 };
@@ -61,8 +61,8 @@ static void forward_hangup(struct supervision *s, int number)
 static void handle_continue(struct supervision *s, int number)
 {
         bool claimed = s->terminal->claimed;
-        if (claimed && !terminal_claim(s->terminal)) {
-                terminal_release(s->terminal);
+        if (claimed && !terminal_set_raw(s->terminal)) {
+                terminal_restore(s->terminal);
                 (void)box_run_send(s->run, BOX_CONTINUE, 0);
         } else {
                 forward_signal(s, number);
@@ -137,12 +137,12 @@ static void handle_stop(struct supervision *s, int number)
 {
         struct terminal *t = s->terminal;
         bool wants_terminal = number == SIGTTIN || number == SIGTTOU;
-        bool claimed = wants_terminal && terminal_claim(t);
+        bool claimed = wants_terminal && terminal_set_raw(t);
         if (!claimed) {
                 bool reclaim = wants_terminal || t->claimed;
-                terminal_release(t);
+                terminal_restore(t);
                 bool stopped = stop_self(wants_terminal ? number : SIGTSTP, t->replaced != 0, s->run->end);
-                claimed = reclaim && terminal_claim(t);
+                claimed = reclaim && terminal_set_raw(t);
                 /* The command would stop for ever. Without a box its read would fail with EIO; a hangup is closest. */
                 if (wants_terminal && !claimed && !stopped)
                         terminal_hang_up(t);
@@ -174,10 +174,10 @@ static void handle_policy_change(struct supervision *s)
         CLEANUP_TEXT struct text complaint = { 0 };
         struct error e = { 0 };
         struct plan *plan = NULL; /* never freed: the report points to its rules */
-        int r = live_read(s->live, &plan, &complaint);
+        int r = live_policy_reload(s->live, &plan, &complaint);
         if (r < 0)
                 program_message("run", "%s", complaint.data ? complaint.data : "no memory");
-        else if (r > 0 && egress_change(&s->run->running.egress, plan, &e) < 0)
+        else if (r > 0 && egress_set_hosts(&s->run->running.egress, plan, &e) < 0)
                 program_message("run", "%s", e.text);
 }
 
@@ -209,7 +209,7 @@ static void wait_for_events(struct supervision *s)
                 handle_messages(s);
 }
 
-int supervise_box(struct box_run *run, struct terminal *terminal, struct live *live, int signals, bool quiet)
+int supervise_box(struct box_run *run, struct terminal *terminal, struct live_policy *live, int signals, bool quiet)
 {
         struct supervision s = { .run = run, .terminal = terminal, .live = live, .signals = signals, .quiet = quiet };
         while (!run->over) {

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 #include "box/box_run.h"
-#include "box/live.h"
+#include "box/live_policy.h"
 #include "cli/terminal.h"
 
 /*
@@ -19,6 +19,6 @@ int supervise_prepare(int *ret_signals);
  * ended, and the terminal is restored. Meanwhile it prints the notes of the report as they arrive, unless `quiet`, and
  * applies changes of live policies. Returns what box_run_finish() returns.
  */
-int supervise_box(struct box_run *run, struct terminal *terminal, struct live *live, int signals, bool quiet);
+int supervise_box(struct box_run *run, struct terminal *terminal, struct live_policy *live, int signals, bool quiet);
 
 #endif

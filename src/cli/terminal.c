@@ -117,7 +117,7 @@ static bool is_pipe(int fd)
         return fstat(fd, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode));
 }
 
-void terminal_find(struct terminal *t)
+void terminal_init(struct terminal *t)
 {
         struct termios modes;
         *t = (struct terminal){ .in = -1, .out = -1, .master = -1 };
@@ -128,12 +128,12 @@ void terminal_find(struct terminal *t)
         t->in = reopen(t->replaced, O_WRONLY);
         t->out = reopen(t->replaced, O_RDONLY);
         t->processed = tcgetattr(t->out, &modes) == 0 && (modes.c_oflag & OPOST);
-        t->claim_at_start = (t->replaced & 1U << STDIN_FILENO) && !is_pipe(STDOUT_FILENO) && terminal_is_ours(t);
+        t->claim_at_start = (t->replaced & 1U << STDIN_FILENO) && !is_pipe(STDOUT_FILENO) && terminal_in_foreground(t);
 }
 
 /* --- claiming --- */
 
-bool terminal_is_ours(const struct terminal *t)
+bool terminal_in_foreground(const struct terminal *t)
 {
         if (t->in < 0)
                 return false;
@@ -142,9 +142,9 @@ bool terminal_is_ours(const struct terminal *t)
         return group < 0 ? errno == ENOTTY : group == getpgrp();
 }
 
-bool terminal_claim(struct terminal *t)
+bool terminal_set_raw(struct terminal *t)
 {
-        if (t->master < 0 || !terminal_is_ours(t))
+        if (t->master < 0 || !terminal_in_foreground(t))
                 return false;
         if (!saved.raw) {
                 saved.fd = t->in;
@@ -162,11 +162,11 @@ bool terminal_claim(struct terminal *t)
         return true;
 }
 
-void terminal_release(struct terminal *t)
+void terminal_restore(struct terminal *t)
 {
         if (!t->claimed)
                 return;
-        if (terminal_is_ours(t))
+        if (terminal_in_foreground(t))
                 restore_modes();
         saved.raw = 0; /* if it is not ours any more, its modes must not be changed later either */
         if (t->master >= 0)
@@ -179,7 +179,7 @@ void terminal_attach(struct terminal *t, int master)
         t->master = master;
         catch_deadly_signals();
         if (t->claim_at_start)
-                (void)terminal_claim(t);
+                (void)terminal_set_raw(t);
         terminal_resize(t);
 }
 
@@ -198,7 +198,7 @@ void terminal_hang_up(struct terminal *t)
 
 /* --- relaying --- */
 
-static bool is_empty(const struct terminal_pump *p)
+static bool is_empty(const struct terminal_buffer *p)
 {
         return p->start == p->end;
 }
@@ -209,7 +209,7 @@ static bool may_retry(ssize_t n)
 }
 
 /* False on EOF or an error. */
-static bool read_into(struct terminal_pump *p, int from)
+static bool read_into(struct terminal_buffer *p, int from)
 {
         ssize_t n = read(from, p->data, sizeof p->data);
         p->start = 0;
@@ -218,7 +218,7 @@ static bool read_into(struct terminal_pump *p, int from)
 }
 
 /* False on an error. */
-static bool write_from(struct terminal_pump *p, int to)
+static bool write_from(struct terminal_buffer *p, int to)
 {
         ssize_t n = write(to, p->data + p->start, p->end - p->start);
         p->start += n > 0 ? (size_t)n : 0;
@@ -267,7 +267,7 @@ static void drain(struct terminal *t)
 void terminal_done(struct terminal *t)
 {
         drain(t);
-        terminal_release(t);
+        terminal_restore(t);
         fd_close(&t->master);
         fd_close(&t->in);
         fd_close(&t->out);

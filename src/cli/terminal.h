@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 /* The buffer of one direction. */
-struct terminal_pump {
+struct terminal_buffer {
         size_t start, end;
         char data[4096];
 };
@@ -21,11 +21,11 @@ struct terminal {
         bool claim_at_start; /* terminal_attach() claims the person's terminal */
         bool claimed;        /* the person's terminal is in raw mode, and input goes to the command */
         bool processed;      /* OPOST of the command's terminal while the person's is claimed: NL becomes CR NL */
-        struct terminal_pump typed, shown;
+        struct terminal_buffer typed, shown;
 };
 
 /* Examines the standard descriptors, and changes nothing. Call terminal_done() at the end. */
-void terminal_find(struct terminal *t);
+void terminal_init(struct terminal *t);
 
 /* Takes ownership of the master, and claims the person's terminal if `claim_at_start`. */
 void terminal_attach(struct terminal *t, int master);
@@ -35,13 +35,13 @@ void terminal_watch(const struct terminal *t, struct pollfd events[TERMINAL_EVEN
 void terminal_relay(struct terminal *t, const struct pollfd events[TERMINAL_EVENTS]);
 
 /* Is our process group in the foreground of the person's terminal, or is that terminal without job control for us? */
-bool terminal_is_ours(const struct terminal *t);
+bool terminal_in_foreground(const struct terminal *t);
 
 /* Puts the person's terminal into raw mode. False if it is not ours now, or there is none. */
-bool terminal_claim(struct terminal *t);
+bool terminal_set_raw(struct terminal *t);
 
-/* Restores the modes from before terminal_claim(). */
-void terminal_release(struct terminal *t);
+/* Restores the modes from before terminal_set_raw(). */
+void terminal_restore(struct terminal *t);
 
 /* Gives the command's terminal the size of the person's; the kernel sends the command SIGWINCH. */
 void terminal_resize(const struct terminal *t);

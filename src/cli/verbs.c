@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "box/flags.h"
+#include "box/load_flags.h"
 #include "cli/doctor_options.h"
 #include "cli/mcp_options.h"
 #include "cli/program.h"
@@ -173,7 +173,7 @@ struct verb_match verbs_find(const char *const *words, int count)
         return (struct verb_match){ 0 };
 }
 
-int verbs_refuse(const char *const *words, int count)
+int verbs_report_unknown(const char *const *words, int count)
 {
         const char *known[ARRAY_SIZE(verbs) + ARRAY_SIZE(verb_groups)];
         size_t n = 0;
@@ -187,10 +187,10 @@ int verbs_refuse(const char *const *words, int count)
         CLEANUP_TEXT struct text given = { 0 };
         for (int i = 0; i < count && i <= match.words; i++) {
                 text_add(&given, i ? " " : "");
-                text_add_visible(&given, words[i], strnlen(words[i], 60));
+                text_add_escaped(&given, words[i], strnlen(words[i], 60));
         }
         const char *word = given.data ? given.data : "?";
-        const char *nearest = text_nearest(word, known, n);
+        const char *nearest = text_suggest(word, known, n);
         const char *where = match.group ? match.group->name : NULL;
         if (nearest)
                 return program_usage_error(where, "unknown verb '%s'; did you mean '%s'?", word, nearest);

@@ -34,7 +34,7 @@ struct verb_match {
 struct verb_match verbs_find(const char *const *words, int count);
 
 /* Prints that the words do not name a verb, and suggests the nearest one; returns the exit code. */
-int verbs_refuse(const char *const *words, int count);
+int verbs_report_unknown(const char *const *words, int count);
 
 /* Adds the list of all verbs, or of the verbs of one group. */
 void verbs_add_help(struct text *t, const struct verb_group *only, bool styled);

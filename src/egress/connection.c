@@ -1,13 +1,13 @@
 /*
  * Connections.
  *
- * What it is for: a program in the box connects to the placeholder address of a name, or asks a proxy for a name. This
+ * What it is for: a program in the box connects to the fake address of a name, or asks a proxy for a name. This
  * code connects to that name and relays.
  *
  * How it works: hosts_decide() decides about the name and the port. Then the name is resolved and dialled, while the
  * program's first bytes are inspected (inspection.c). They are only peeked (MSG_PEEK), so the kernel relays them
- * unchanged (flow.c). Nothing passes before it was inspected. connection_advance() is called after every event, does
- * what is possible now, and sets the events to wait for.
+ * unchanged (splice_relay.c). Nothing passes before it was inspected. connection_advance() is called after every event,
+ * does what is possible now, and sets the events to wait for.
  *
  * Refusals are reported to the front, and to the program in its own protocol: an HTTP answer, a TLS alert, a SOCKS
  * reply, or a reset.
@@ -28,7 +28,7 @@
 
 #include "base/fd.h"
 #include "egress/dial.h"
-#include "egress/tunnel.h"
+#include "egress/upstream_connect.h"
 
 enum { FIRST_BYTES_SECONDS = 60 }; /* until the program has sent enough to be inspected */
 
@@ -86,7 +86,7 @@ bool connection_is_at_urgent_byte(int fd, ssize_t seen)
 
 void connection_describe(const struct connection *c, struct egress_event *ret)
 {
-        *ret = (struct egress_event){ .entrance = c->entrance,
+        *ret = (struct egress_event){ .listener = c->listener,
                                       .generation = c->generation,
                                       .rule = c->rule,
                                       .port = c->port,
@@ -101,11 +101,11 @@ void connection_describe(const struct connection *c, struct egress_event *ret)
 void connection_stop_reaching(struct connection *c)
 {
         if (c->resolving)
-                resolve_stop(c->resolving);
+                resolve_cancel(c->resolving);
         if (c->dialling)
-                dial_stop(c->dialling);
+                dial_cancel(c->dialling);
         if (c->tunnel)
-                tunnel_stop(c->tunnel);
+                upstream_connect_cancel(c->tunnel);
         c->resolving = NULL;
         c->dialling = NULL;
         c->tunnel = NULL;
@@ -123,7 +123,7 @@ void connection_finish(struct connection *c)
         struct egress *g = c->egress;
         struct egress_event event;
         connection_describe(c, &event);
-        event.kind = EGRESS_PASSED;
+        event.kind = EGRESS_EVENT_CLOSED;
         if (c->reached && !c->refusal.reason)
                 report_event(&g->reporter, &event);
         connection_stop_reaching(c);
@@ -132,8 +132,8 @@ void connection_finish(struct connection *c)
         connection_free_event(&c->server_read);
         connection_free_event(&c->server_write);
         connection_free_event(&c->timer);
-        flow_end(&c->up, &g->pipes);
-        flow_end(&c->down, &g->pipes);
+        splice_relay_done(&c->up, &g->pipes);
+        splice_relay_done(&c->down, &g->pipes);
         inspection_done(&c->inspection);
         free(c->socks);
         fd_close(&c->client);
@@ -143,12 +143,12 @@ void connection_finish(struct connection *c)
                 c->next->link = c->link;
         free(c);
         g->connection_count--;
-        for (size_t i = 0; g->full && i < g->entrance_count; i++)
-                (void)event_add(g->entrance_events[i], NULL);
+        for (size_t i = 0; g->full && i < g->listener_count; i++)
+                (void)event_add(g->listener_events[i], NULL);
         g->full = false;
 }
 
-void connection_end_all(struct egress *g)
+void connection_close_all(struct egress *g)
 {
         while (g->connections)
                 connection_finish(g->connections);
@@ -168,15 +168,15 @@ void connection_abort(struct connection *c)
         connection_finish(c);
 }
 
-uint32_t connection_end_refused(struct egress *g)
+uint32_t connection_close_denied(struct egress *g)
 {
         uint32_t count = 0;
         for (struct connection *c = g->connections, *next; c; c = next) {
                 next = c->next;
-                bool to_host = c->entrance != EGRESS_LOCAL_PORT && c->entrance != EGRESS_PUBLISHED && *c->host;
+                bool to_host = c->listener != LISTENER_LOCAL_PORT && c->listener != LISTENER_PUBLISHED_PORT && *c->host;
                 bool allowed = hosts_decide(&g->plan->hosts, c->host, c->port, NULL);
                 bool public = !c->reached || c->upstream || !address_find_refused_range(&c->address) ||
-                              hosts_find(&g->plan->private_hosts, c->host, c->port);
+                              hosts_match(&g->plan->private_hosts, c->host, c->port);
                 if (to_host && !(allowed && public)) {
                         connection_abort(c);
                         count++;
@@ -198,7 +198,7 @@ void connection_advance(struct connection *c)
 {
         switch (c->state) {
         case STATE_READING_REQUEST:
-                if (c->entrance == EGRESS_SOCKS_PROXY)
+                if (c->listener == LISTENER_SOCKS_PROXY)
                         connection_read_socks_request(c);
                 else
                         connection_read_http_request(c);
@@ -226,7 +226,7 @@ static void on_timer(evutil_socket_t fd, short what, void *data)
         connection_abort(data);
 }
 
-void connection_begin(struct egress *g, int fd, enum egress_entrance entrance, uint16_t port)
+void connection_accept(struct egress *g, int fd, enum egress_listener_kind listener, uint16_t port)
 {
         struct connection *c = calloc(1, sizeof *c);
         if (!c) {
@@ -235,7 +235,7 @@ void connection_begin(struct egress *g, int fd, enum egress_entrance entrance, u
         }
         *c = (struct connection){
                 .egress = g,
-                .entrance = entrance,
+                .listener = listener,
                 .state = STATE_READING_REQUEST,
                 .rule = -1,
                 .port = port,
@@ -251,11 +251,11 @@ void connection_begin(struct egress *g, int fd, enum egress_entrance entrance, u
         g->connections = c;
         g->connection_count++;
         g->full = g->connection_count >= g->connections_max;
-        for (size_t i = 0; g->full && i < g->entrance_count; i++)
-                if (g->entrances[i].kind != EGRESS_DNS_PACKETS) /* a packet needs no connection */
-                        (void)event_del(g->entrance_events[i]);
-        flow_begin(&c->up, fd, -1);
-        flow_begin(&c->down, -1, fd);
+        for (size_t i = 0; g->full && i < g->listener_count; i++)
+                if (g->listeners[i].kind != LISTENER_DNS_UDP) /* a packet needs no connection */
+                        (void)event_del(g->listener_events[i]);
+        splice_relay_init(&c->up, fd, -1);
+        splice_relay_init(&c->down, -1, fd);
         c->down.allowance = FLOW_UNLIMITED;
         c->client_read = event_new(g->base, fd, EV_READ | EV_PERSIST, connection_on_event, c);
         c->client_write = event_new(g->base, fd, EV_WRITE | EV_PERSIST, connection_on_event, c);
@@ -266,8 +266,8 @@ void connection_begin(struct egress *g, int fd, enum egress_entrance entrance, u
         }
         connection_set_timer(c, FIRST_BYTES_SECONDS);
         (void)event_add(c->client_read, NULL);
-        if (entrance == EGRESS_TRANSPARENT)
+        if (listener == LISTENER_TRANSPARENT)
                 connection_find_host(c);
-        if (entrance == EGRESS_LOCAL_PORT || entrance == EGRESS_PUBLISHED)
+        if (listener == LISTENER_LOCAL_PORT || listener == LISTENER_PUBLISHED_PORT)
                 connection_reach_loopback(c);
 }

@@ -10,7 +10,7 @@ bool connection_inspect(struct connection *c)
                 c->awaits = AWAITS_NOTHING;
         while (c->up.allowance == 0 && !c->up.ahead.length && !c->up.ended && c->awaits == AWAITS_NOTHING) {
                 struct inspection_verdict verdict;
-                if (inspection_awaits_answer(&c->inspection)) {
+                if (inspection_wants_response(&c->inspection)) {
                         c->awaits = AWAITS_ANSWER;
                         break;
                 }
@@ -31,7 +31,7 @@ bool connection_inspect(struct connection *c)
                         c->first_byte = connection_peeked[0];
                 bool ended = c->seen && (size_t)n == c->seen && connection_peer_has_closed(c->client);
                 switch (inspection_inspect(&c->inspection, connection_peeked, (size_t)n, ended, &verdict)) {
-                case INSPECTION_MORE:
+                case INSPECTION_NEED_MORE:
                         if (connection_is_at_urgent_byte(c->client, n)) {
                                 connection_abort(c);
                                 return false;
@@ -48,14 +48,14 @@ bool connection_inspect(struct connection *c)
                                 return false;
                         }
                         break;
-                case INSPECTION_ALL:
+                case INSPECTION_PASS_REST:
                         c->up.allowance = FLOW_UNLIMITED;
                         break;
-                case INSPECTION_WAIT:
+                case INSPECTION_NEED_RESPONSE:
                         c->awaits = AWAITS_ANSWER;
                         break;
-                case INSPECTION_REFUSE:
-                        connection_refuse(c, verdict.reason, verdict.other);
+                case INSPECTION_DENY:
+                        http_connection_reply_error(c, verdict.reason, verdict.other);
                         return false;
                 }
                 (void)event_del(c->timer);
@@ -74,8 +74,8 @@ static bool inspect_answer(struct connection *c)
         if (n > 0 && connection_is_at_urgent_byte(c->server, n))
                 return false;
         bool decided = n <= 0 || connection_peer_has_closed(c->server) /* it will never be complete */
-                ? inspection_answer(&c->inspection, not_an_answer, sizeof not_an_answer)
-                : inspection_answer(&c->inspection, connection_peeked, (size_t)n);
+                ? inspection_feed_response(&c->inspection, not_an_answer, sizeof not_an_answer)
+                : inspection_feed_response(&c->inspection, connection_peeked, (size_t)n);
         c->awaits = decided ? AWAITS_NOTHING : AWAITS_ANSWER;
         const int least = decided ? 1 : (int)n + 1;
         (void)setsockopt(c->server, SOL_SOCKET, SO_RCVLOWAT, &least, sizeof least);
@@ -99,8 +99,8 @@ static bool watch_client(struct connection *c)
 
 void connection_carry(struct connection *c)
 {
-        struct pipes *pipes = &c->egress->pipes;
-        enum flow_result up, down;
+        struct pipe_pool *pipes = &c->egress->pipes;
+        enum relay_status up, down;
         bool watching;
         if (c->awaits == AWAITS_ANSWER && !inspect_answer(c)) {
                 connection_abort(c);
@@ -110,25 +110,25 @@ void connection_carry(struct connection *c)
                 if (!connection_inspect(c))
                         return;
                 watching = c->awaits == AWAITS_ANSWER && watch_client(c);
-                up = flow_move(&c->up, pipes);
-        } while (up == FLOW_SPENT && c->awaits == AWAITS_NOTHING);
+                up = splice_relay_pump(&c->up, pipes);
+        } while (up == RELAY_BUDGET_SPENT && c->awaits == AWAITS_NOTHING);
         /* An awaited answer is inspected before it passes. */
-        down = c->awaits == AWAITS_ANSWER ? FLOW_READ : flow_move(&c->down, pipes);
-        if (up == FLOW_BROKEN || down == FLOW_BROKEN) {
+        down = c->awaits == AWAITS_ANSWER ? RELAY_WANT_READ : splice_relay_pump(&c->down, pipes);
+        if (up == RELAY_BROKEN || down == RELAY_BROKEN) {
                 connection_abort(c);
                 return;
         }
-        if (up == FLOW_DONE && down == FLOW_DONE) {
+        if (up == RELAY_DONE && down == RELAY_DONE) {
                 connection_finish(c);
                 return;
         }
-        if (up == FLOW_READ)
+        if (up == RELAY_WANT_READ)
                 connection_set_low_water(c, 1);
         bool wants_bytes = c->awaits == AWAITS_BYTES || watching;
-        connection_watch_event(c->client_read, up == FLOW_READ || (up == FLOW_SPENT && wants_bytes));
-        connection_watch_event(c->server_write, up == FLOW_WRITE);
-        connection_watch_event(c->server_read, down == FLOW_READ);
-        connection_watch_event(c->client_write, down == FLOW_WRITE);
-        if (up == FLOW_AGAIN || down == FLOW_AGAIN)
+        connection_watch_event(c->client_read, up == RELAY_WANT_READ || (up == RELAY_BUDGET_SPENT && wants_bytes));
+        connection_watch_event(c->server_write, up == RELAY_WANT_WRITE);
+        connection_watch_event(c->server_read, down == RELAY_WANT_READ);
+        connection_watch_event(c->client_write, down == RELAY_WANT_WRITE);
+        if (up == RELAY_YIELD || down == RELAY_YIELD)
                 event_active(c->client_read, EV_READ, 0);
 }

@@ -7,11 +7,11 @@
 
 #include "egress/dial.h"
 #include "egress/socks.h"
-#include "egress/tunnel.h"
+#include "egress/upstream_connect.h"
 #include "policy/default_ports.h"
 
 /* The socket is connected to the host, perhaps through the upstream proxy. May free the connection. */
-static void begin_carrying(struct connection *c, int fd)
+static void start_relaying(struct connection *c, int fd)
 {
         struct event_base *base = c->egress->base;
         const int on = 1;
@@ -25,7 +25,7 @@ static void begin_carrying(struct connection *c, int fd)
         }
         c->reached = true;
         c->state = STATE_CARRYING;
-        if (c->entrance == EGRESS_SOCKS_PROXY)
+        if (c->listener == LISTENER_SOCKS_PROXY)
                 socks_reply(SOCKS_CONNECTED, &c->down.ahead);
         connection_advance(c);
 }
@@ -38,9 +38,9 @@ static void on_tunnel(void *data, int fd, int status)
         if (status)
                 (void)snprintf(answer, sizeof answer, "status %d", status);
         if (fd < 0)
-                connection_refuse(c, REASON_PROXY_REFUSED, answer);
+                http_connection_reply_error(c, REASON_UPSTREAM_REJECTED, answer);
         else
-                begin_carrying(c, fd);
+                start_relaying(c, fd);
 }
 
 static void on_reached(void *data, int fd, const union address *address)
@@ -50,33 +50,33 @@ static void on_reached(void *data, int fd, const union address *address)
         c->dialling = NULL;
         c->address = *address;
         if (fd < 0) {
-                connection_refuse(c, c->upstream ? REASON_PROXY : REASON_UNREACHABLE, "");
+                http_connection_reply_error(c, c->upstream ? REASON_UPSTREAM_UNREACHABLE : REASON_UNREACHABLE, "");
         } else if (!c->upstream) {
-                begin_carrying(c, fd);
+                start_relaying(c, fd);
         } else {
-                c->tunnel = tunnel_start(g->base, fd, &g->upstream, c->host, c->port, on_tunnel, c);
+                c->tunnel = upstream_connect_start(g->base, fd, &g->upstream, c->host, c->port, on_tunnel, c);
                 if (!c->tunnel)
                         connection_abort(c);
         }
 }
 
-static void on_resolved(void *data, enum egress_reason reason, const union address *addresses, size_t count)
+static void on_resolved(void *data, enum deny_reason reason, const union address *addresses, size_t count)
 {
         struct connection *c = data;
         c->resolving = NULL;
         if (reason != REASON_NONE) {
                 if (count)
                         c->address = addresses[0];
-                connection_refuse(c, c->upstream ? REASON_PROXY : reason, "");
+                http_connection_reply_error(c, c->upstream ? REASON_UPSTREAM_UNREACHABLE : reason, "");
                 return;
         }
-        c->dialling = dial_start(c->egress->base, addresses, count, on_reached, c);
+        c->dialling = dial_addresses(c->egress->base, addresses, count, on_reached, c);
         if (!c->dialling)
                 connection_abort(c);
 }
 
 /* The reason to refuse this host and port, or REASON_NONE. */
-static enum egress_reason find_refusal(struct connection *c)
+static enum deny_reason find_refusal(struct connection *c)
 {
         const struct plan *plan = c->egress->plan;
         const struct host_rule *rule = NULL;
@@ -85,24 +85,26 @@ static enum egress_reason find_refusal(struct connection *c)
         c->generation = c->egress->generation;
         if (allowed)
                 return REASON_NONE;
-        return rule ? REASON_DENIED : hosts_allow_any_port(&plan->hosts, c->host) ? REASON_PORT : REASON_NAME;
+        return rule                                          ? REASON_HOST_DENIED
+               : hosts_allow_any_port(&plan->hosts, c->host) ? REASON_PORT_NOT_ALLOWED
+                                                             : REASON_HOST_NOT_ALLOWED;
 }
 
 void connection_reach(struct connection *c)
 {
         struct egress *g = c->egress;
-        enum egress_reason reason = find_refusal(c);
+        enum deny_reason reason = find_refusal(c);
         if (reason != REASON_NONE) {
-                connection_refuse(c, reason, "");
+                http_connection_reply_error(c, reason, "");
                 return;
         }
         const struct destination *proxy = &g->upstream.proxy;
-        bool allow_private = hosts_find(&g->plan->private_hosts, c->host, c->port) != NULL;
-        inspection_begin(&c->inspection, c->host, c->port, c->is_proxy_request);
+        bool allow_private = hosts_match(&g->plan->private_hosts, c->host, c->port) != NULL;
+        inspection_init(&c->inspection, c->host, c->port, c->is_proxy_request);
         c->state = STATE_REACHING;
         if (!port_is_default(NULL, c->port)) /* a server may speak first there, so the program may be silent */
                 (void)event_del(c->timer);
-        c->upstream = upstream_carries(&g->upstream, c->host, c->port);
+        c->upstream = upstream_proxy_applies(&g->upstream, c->host, c->port);
         c->resolving = c->upstream ? resolve_start(g->resolver, proxy->host, proxy->port, true, on_resolved, c)
                                    : resolve_start(g->resolver, c->host, c->port, allow_private, on_resolved, c);
         if (!c->resolving)
@@ -124,10 +126,10 @@ void connection_reach_loopback(struct connection *c)
         c->up.allowance = FLOW_UNLIMITED;
         (void)snprintf(c->host, sizeof c->host, "localhost");
         (void)event_del(c->timer);
-        if (c->entrance == EGRESS_LOCAL_PORT) {
-                c->dialling = dial_start(g->base, addresses, ARRAY_SIZE(addresses), on_reached, c);
+        if (c->listener == LISTENER_LOCAL_PORT) {
+                c->dialling = dial_addresses(g->base, addresses, ARRAY_SIZE(addresses), on_reached, c);
         } else {
-                int fd = egress_take_socket(g);
+                int fd = egress_request_socket(g);
                 c->dialling = fd < 0 ? NULL : dial_with_socket(g->base, fd, addresses, on_reached, c);
         }
         if (!c->dialling)

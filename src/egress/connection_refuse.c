@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 
 #include "base/fd.h"
-#include "egress/refusal.h"
+#include "egress/deny_response.h"
 #include "policy/default_ports.h"
 
 enum { REFUSED_SECONDS = 2 }; /* for the program to send its first byte, and to read the refusal */
@@ -39,16 +39,16 @@ void connection_send_refusal(struct connection *c)
         uint8_t byte = 0;
         if (c->first_byte < 0 && recv(c->client, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 1)
                 c->first_byte = byte;
-        refusal_write(&c->refusal, c->first_byte, &reply);
+        deny_response_write(&c->refusal, c->first_byte, &reply);
         if (reply.length)
                 connection_send_and_drain(c, &reply);
         else if (c->first_byte >= 0 || connection_peer_has_closed(c->client))
                 connection_abort(c);
 }
 
-void connection_refuse(struct connection *c, enum egress_reason reason, const char *other)
+void http_connection_reply_error(struct connection *c, enum deny_reason reason, const char *other)
 {
-        bool client_speaks_first = port_is_default(NULL, c->port) || c->entrance != EGRESS_TRANSPARENT ||
+        bool client_speaks_first = port_is_default(NULL, c->port) || c->listener != LISTENER_TRANSPARENT ||
                                    c->first_byte >= 0 || c->awaits == AWAITS_BYTES;
         connection_describe(c, &c->refusal);
         c->refusal.reason = reason;

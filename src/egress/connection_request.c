@@ -1,5 +1,5 @@
 /*
- * Finds the host that a program wants to reach: it asks a proxy, by SOCKS or HTTP, or connects to the placeholder
+ * Finds the host that a program wants to reach: it asks a proxy, by SOCKS or HTTP, or connects to the fake
  * address of a name; see connection.c.
  */
 #include "egress/connection_state.h"
@@ -11,21 +11,21 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 
-#include "egress/http_target.h"
-#include "egress/refusal.h"
+#include "egress/http_destination.h"
+#include "egress/deny_response.h"
 #include "egress/socks.h"
-#include "egress/token.h"
+#include "egress/proxy_token.h"
 
 enum { IP6_ORIGINAL_DST = 80 }; /* IP6T_SO_ORIGINAL_DST, whose header clashes with others */
 
 static const char *name_of(const struct egress *g, const union address *a)
 {
         return a->any.sa_family == AF_INET6
-                       ? placeholders_find(&g->names, a->v6.sin6_addr.s6_addr, sizeof a->v6.sin6_addr)
-                       : placeholders_find(&g->names, (const uint8_t *)&a->v4.sin_addr, sizeof a->v4.sin_addr);
+                       ? fake_ip_find(&g->names, a->v6.sin6_addr.s6_addr, sizeof a->v6.sin6_addr)
+                       : fake_ip_find(&g->names, (const uint8_t *)&a->v4.sin_addr, sizeof a->v4.sin_addr);
 }
 
-/* False: the destination is an address, and not a placeholder for a name. Hosts are reached by name only. */
+/* False: the destination is an address, and not a fake address of a name. Hosts are reached by name only. */
 static bool set_destination(struct connection *c, const struct destination *to)
 {
         union address a;
@@ -44,7 +44,7 @@ static void report_wrong_token(struct connection *c)
 {
         (void)snprintf(c->host, sizeof c->host, "localhost");
         connection_describe(c, &c->refusal);
-        c->refusal.reason = REASON_TOKEN;
+        c->refusal.reason = REASON_BAD_TOKEN;
         report_refusal(&c->egress->reporter, &c->refusal);
 }
 
@@ -52,12 +52,12 @@ static void report_wrong_token(struct connection *c)
  * Some clients send the token only after this challenge, over a new connection, so a missing token is not reported. May
  * free the connection.
  */
-static void challenge_client(struct connection *c, enum token_verdict verdict)
+static void challenge_client(struct connection *c, enum proxy_token_result verdict)
 {
         CLEANUP_TEXT struct text challenge = { 0 };
-        if (verdict == TOKEN_WRONG)
+        if (verdict == PROXY_TOKEN_WRONG)
                 report_wrong_token(c);
-        refusal_write_challenge(&challenge);
+        proxy_auth_challenge_write(&challenge);
         connection_send_and_drain(c, &challenge);
 }
 
@@ -65,13 +65,13 @@ void connection_read_socks_request(struct connection *c)
 {
         CLEANUP_TEXT struct text answer = { 0 };
         if (!c->socks && (c->socks = calloc(1, sizeof *c->socks)))
-                socks_begin(c->socks, *c->egress->token ? c->egress->token : NULL);
+                socks_init(c->socks, *c->egress->token ? c->egress->token : NULL);
         for (int r = 0; c->socks && r == 0;) {
                 ssize_t n = recv(c->client, connection_peeked, sizeof connection_peeked, MSG_PEEK | MSG_DONTWAIT);
                 if (n < 0 && errno == EAGAIN)
                         return;
                 size_t used = 0;
-                r = n <= 0 ? -EPIPE : socks_take(c->socks, (const char *)connection_peeked, (size_t)n, &used, &answer);
+                r = n <= 0 ? -EPIPE : socks_feed(c->socks, (const char *)connection_peeked, (size_t)n, &used, &answer);
                 if (n > 0)
                         (void)connection_consume(c, used);
                 if (answer.length && send(c->client, answer.data, answer.length, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
@@ -81,7 +81,7 @@ void connection_read_socks_request(struct connection *c)
                         if (set_destination(c, &c->socks->destination))
                                 connection_reach(c);
                         else
-                                connection_refuse(c, REASON_NO_NAME, "");
+                                http_connection_reply_error(c, REASON_RAW_ADDRESS, "");
                         return;
                 }
                 if (r == -EACCES)
@@ -108,11 +108,11 @@ void connection_read_http_request(struct connection *c)
                 connection_finish(c);
                 return;
         }
-        http_begin_relay(&request);
-        int taken = http_take(&request, (const char *)connection_peeked, (size_t)n, &used);
+        http_request_init_relay(&request);
+        int taken = http_request_feed(&request, (const char *)connection_peeked, (size_t)n, &used);
         if (taken == 0) {
                 bool ended = c->seen && (size_t)n == c->seen && connection_peer_has_closed(c->client);
-                http_done(&request);
+                http_request_done(&request);
                 if (ended || connection_is_at_urgent_byte(c->client, n))
                         connection_abort(c);
                 else
@@ -120,16 +120,16 @@ void connection_read_http_request(struct connection *c)
                 return;
         }
         bool known = taken > 0 && !http_find_destination(&request, &to), tunnel = known && http_is_connect(&request);
-        enum token_verdict token =
-                taken > 0 && *c->egress->token ? token_check(c->egress->token, &request) : TOKEN_RIGHT;
-        http_done(&request);
+        enum proxy_token_result token =
+                taken > 0 && *c->egress->token ? token_check(c->egress->token, &request) : PROXY_TOKEN_OK;
+        http_request_done(&request);
         c->seen = 0;
-        if (token != TOKEN_RIGHT) {
+        if (token != PROXY_TOKEN_OK) {
                 challenge_client(c, token);
         } else if (!known) {
-                connection_refuse(c, REASON_BAD_HTTP, "");
+                http_connection_reply_error(c, REASON_MALFORMED_HTTP, "");
         } else if (!set_destination(c, &to)) {
-                connection_refuse(c, REASON_NO_NAME, "");
+                http_connection_reply_error(c, REASON_RAW_ADDRESS, "");
         } else {
                 if (tunnel && connection_consume(c, used))
                         text_add(&c->down.ahead, "HTTP/1.1 200 Connection established\r\n\r\n");
@@ -157,6 +157,6 @@ void connection_find_host(struct connection *c)
                 connection_reach(c);
         } else {
                 c->address = original;
-                connection_refuse(c, REASON_NO_NAME, "");
+                http_connection_reply_error(c, REASON_RAW_ADDRESS, "");
         }
 }

@@ -27,7 +27,7 @@ enum connection_awaits {
 struct connection {
         struct egress *egress;
         struct connection *next, **link; /* the list of all connections; *link points to this one */
-        enum egress_entrance entrance;
+        enum egress_listener_kind listener;
         enum connection_state state;
         enum connection_awaits awaits;
         char host[DOMAIN_MAX + 1];
@@ -40,10 +40,10 @@ struct connection {
         bool upstream;         /* through the proxy in HTTPS_PROXY */
         int client, server;
         struct event *client_read, *client_write, *server_read, *server_write, *timer;
-        struct resolving *resolving;
-        struct dialling *dialling;
-        struct tunnel *tunnel;
-        struct flow up, down; /* to the server, to the program */
+        struct resolve_request *resolving;
+        struct dial_request *dialling;
+        struct upstream_connect *tunnel;
+        struct splice_relay up, down; /* to the server, to the program */
         struct inspection inspection;
         int first_byte; /* the first byte that the program sent; -1: none yet */
         size_t seen;    /* bytes that were inspected already and were too few */
@@ -95,7 +95,7 @@ void connection_wait_for_more(struct connection *c, size_t seen);
 void connection_read_socks_request(struct connection *c);
 void connection_read_http_request(struct connection *c);
 
-/* Finds the host by the placeholder address that the program connected to. */
+/* Finds the host by the fake address that the program connected to. */
 void connection_find_host(struct connection *c);
 
 /* --- connection_reach.c. Each may free the connection. --- */
@@ -120,7 +120,7 @@ void connection_carry(struct connection *c);
 /* --- connection_refuse.c. Each may free the connection. --- */
 
 /* Reports the refusal to the front and to the program. */
-void connection_refuse(struct connection *c, enum egress_reason reason, const char *other);
+void http_connection_reply_error(struct connection *c, enum deny_reason reason, const char *other);
 
 /* Sends the refusal in the protocol of the program's first byte; may have to wait for that byte. */
 void connection_send_refusal(struct connection *c);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "policy/domain.h"
+#include "policy/host_pattern.h"
 
 static const char bad_port[] = "a port is a number from 1 to 65535";
 
@@ -35,7 +35,7 @@ const char *destination_from_name(const char *name, size_t length, uint16_t port
         copy[length] = '\0';
         if (inet_pton(AF_INET, copy, &address) == 1)
                 return destination_from_address(AF_INET, &address, port, ret);
-        const char *wrong = domain_canonical(copy, NULL, d.host);
+        const char *wrong = host_name_canonicalize(copy, NULL, d.host);
         if (!wrong && !port)
                 wrong = bad_port;
         if (!wrong)
@@ -57,7 +57,7 @@ static const char *from_ipv6(const char *text, size_t length, uint16_t port, str
         return destination_from_address(AF_INET6, &address, port, ret);
 }
 
-const char *destination_read(const char *text, size_t length, uint16_t port, struct destination *ret)
+const char *destination_parse(const char *text, size_t length, uint16_t port, struct destination *ret)
 {
         const char *bracket = length && *text == '[' ? memchr(text, ']', length) : NULL;
         const char *from = bracket ? bracket + 1 : text, *end = text + length;
@@ -65,7 +65,7 @@ const char *destination_read(const char *text, size_t length, uint16_t port, str
         unsigned long long number = port;
         if (bracket && from != end && from != colon)
                 return "only a port may follow the brackets of an address";
-        if (colon && (!text_to_number(colon + 1, (size_t)(end - colon) - 1, &number) || colon[1] == '0'))
+        if (colon && (!text_parse_unsigned(colon + 1, (size_t)(end - colon) - 1, &number) || colon[1] == '0'))
                 return bad_port;
         if (!colon && !port)
                 return "there is no port; write host:port";

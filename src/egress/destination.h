@@ -10,18 +10,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "policy/caps.h"
+#include "policy/input_limits.h"
 
 struct destination {
-        char host[DOMAIN_MAX + 1]; /* a name as from domain_canonical(), or an address as from inet_ntop() */
+        char host[DOMAIN_MAX + 1]; /* a name as from host_name_canonicalize(), or an address as from inet_ntop() */
         uint16_t port;
-        bool is_address; /* hosts are allowed by name: the caller must refuse it, unless it is a placeholder */
+        bool is_address; /* hosts are allowed by name: the caller must refuse it, unless it is a fake address */
 };
 
 /* Each of these returns NULL with *ret, or what is wrong; *ret is then unchanged. */
 
 /* "name", "name:443", "192.0.2.1:443", "[2001:db8::1]:443". `port` is the default port; 0: the text must have one. */
-const char *destination_read(const char *text, size_t length, uint16_t port, struct destination *ret);
+const char *destination_parse(const char *text, size_t length, uint16_t port, struct destination *ret);
 
 /* A name, or an IPv4 address in dotted-quad form. The bytes need not be terminated; a NUL among them is an error. */
 const char *destination_from_name(const char *name, size_t length, uint16_t port, struct destination *ret);

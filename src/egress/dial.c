@@ -15,18 +15,18 @@
 
 enum { ATTEMPT_DELAY_MS = 250, CONNECT_SECONDS = 30 };
 
-struct dialling {
+struct dial_request {
         struct event_base *base;
-        dial_done *done;
+        dial_callback *done;
         void *data;
-        union address addresses[RESOLVE_ADDRESSES];
+        union address addresses[RESOLVE_ADDRESSES_MAX];
         size_t count, started, failed;
         int given_fd; /* the caller's socket for the first attempt, or -1 */
         struct attempt {
-                struct dialling *d;
+                struct dial_request *d;
                 int fd;
                 struct event *writable;
-        } attempts[RESOLVE_ADDRESSES];
+        } attempts[RESOLVE_ADDRESSES_MAX];
         struct event *next;
 };
 
@@ -38,7 +38,7 @@ static void close_attempt(struct attempt *a)
         fd_close(&a->fd);
 }
 
-void dial_stop(struct dialling *d)
+void dial_cancel(struct dial_request *d)
 {
         for (size_t i = 0; i < d->started; i++)
                 close_attempt(&d->attempts[i]);
@@ -46,22 +46,22 @@ void dial_stop(struct dialling *d)
         free(d);
 }
 
-static void finish(struct dialling *d, int fd, const union address *address)
+static void finish(struct dial_request *d, int fd, const union address *address)
 {
         const union address which = *address;
-        dial_done *done = d->done;
+        dial_callback *done = d->done;
         void *data = d->data;
-        dial_stop(d);
+        dial_cancel(d);
         done(data, fd, &which);
 }
 
-static void schedule_next(struct dialling *d, int ms)
+static void schedule_next(struct dial_request *d, int ms)
 {
         const struct timeval when = { .tv_usec = ms * 1000 };
         (void)event_add(d->next, &when);
 }
 
-static void fail_attempt(struct dialling *d, struct attempt *a)
+static void fail_attempt(struct dial_request *d, struct attempt *a)
 {
         close_attempt(a);
         d->failed++;
@@ -71,7 +71,7 @@ static void fail_attempt(struct dialling *d, struct attempt *a)
 static void on_writable(evutil_socket_t fd, short what, void *data)
 {
         struct attempt *a = data;
-        struct dialling *d = a->d;
+        struct dial_request *d = a->d;
         int error = 0;
         socklen_t length = sizeof error;
         if (what & EV_TIMEOUT || getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length) < 0 || error)
@@ -80,7 +80,7 @@ static void on_writable(evutil_socket_t fd, short what, void *data)
                 finish(d, TAKE_FD(a->fd), &d->addresses[a - d->attempts]);
 }
 
-static void start_attempt(struct dialling *d, size_t which)
+static void start_attempt(struct dial_request *d, size_t which)
 {
         const struct timeval timeout = { .tv_sec = CONNECT_SECONDS };
         const union address *to = &d->addresses[which];
@@ -103,7 +103,7 @@ static void start_attempt(struct dialling *d, size_t which)
 
 static void on_next(evutil_socket_t fd, short what, void *data)
 {
-        struct dialling *d = data;
+        struct dial_request *d = data;
         (void)fd;
         (void)what;
         if (d->started < d->count) {
@@ -115,15 +115,15 @@ static void on_next(evutil_socket_t fd, short what, void *data)
         }
 }
 
-static struct dialling *start_dialling(struct event_base *base, int fd, const union address *addresses, size_t count,
-                                       dial_done *done, void *data)
+static struct dial_request *start_dialling(struct event_base *base, int fd, const union address *addresses,
+                                           size_t count, dial_callback *done, void *data)
 {
-        struct dialling *d = calloc(1, sizeof *d);
+        struct dial_request *d = calloc(1, sizeof *d);
         if (!d) {
                 fd_close(&fd);
                 return NULL;
         }
-        *d = (struct dialling){ .base = base, .done = done, .data = data, .count = count, .given_fd = fd };
+        *d = (struct dial_request){ .base = base, .done = done, .data = data, .count = count, .given_fd = fd };
         for (size_t i = 0; i < count; i++)
                 d->addresses[i] = addresses[i];
         d->next = evtimer_new(base, on_next, d);
@@ -139,14 +139,14 @@ static struct dialling *start_dialling(struct event_base *base, int fd, const un
         return d;
 }
 
-struct dialling *dial_start(struct event_base *base, const union address *addresses, size_t count, dial_done *done,
-                            void *data)
+struct dial_request *dial_addresses(struct event_base *base, const union address *addresses, size_t count,
+                                    dial_callback *done, void *data)
 {
         return start_dialling(base, -1, addresses, count, done, data);
 }
 
-struct dialling *dial_with_socket(struct event_base *base, int fd, const union address *address, dial_done *done,
-                                  void *data)
+struct dial_request *dial_with_socket(struct event_base *base, int fd, const union address *address,
+                                      dial_callback *done, void *data)
 {
         return start_dialling(base, fd, address, 1, done, data);
 }

@@ -7,20 +7,20 @@
 
 #include "base/address.h"
 
-struct dialling;
+struct dial_request;
 
 /* The callback gets ownership of the connected socket; or -1 and the last address, when all attempts failed. */
-typedef void dial_done(void *data, int fd, const union address *address);
+typedef void dial_callback(void *data, int fd, const union address *address);
 
-/* Calls `done` once, never before this has returned, unless dial_stop() is called first. NULL: no memory. */
-struct dialling *dial_start(struct event_base *base, const union address *addresses, size_t count, dial_done *done,
-                            void *data);
+/* Calls `done` once, never before this has returned, unless dial_cancel() is called first. NULL: no memory. */
+struct dial_request *dial_addresses(struct event_base *base, const union address *addresses, size_t count,
+                                    dial_callback *done, void *data);
 
 /* The same with one address and the caller's socket, which it takes ownership of. */
-struct dialling *dial_with_socket(struct event_base *base, int fd, const union address *address, dial_done *done,
-                                  void *data);
+struct dial_request *dial_with_socket(struct event_base *base, int fd, const union address *address,
+                                      dial_callback *done, void *data);
 
 /* Cancels: frees `d`, and `done` is not called. */
-void dial_stop(struct dialling *d);
+void dial_cancel(struct dial_request *d);
 
 #endif

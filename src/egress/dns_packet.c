@@ -7,8 +7,8 @@
  *
  * What the client controls: every byte. Compression pointers are refused in the question and not followed in records,
  * each record takes at least eleven bytes, and the last one must end where the packet does; so parsing is linear and
- * terminates. domain.h decides whether a name is a host name, as for all entrances. A label with a dot or a NUL would
- * be another name as text, so such a name is not a host name either; the query is valid, but has no name.
+ * terminates. host_pattern.h decides whether a name is a host name, as for all listeners. A label with a dot or a NUL
+ * would be another name as text, so such a name is not a host name either; the query is valid, but has no name.
  *
  * The answers: egress is the box's only resolver, so it sets "recursion available", which glibc and Go require before
  * they accept an empty answer. Negative answers have the SOA record that RFC 2308 demands; it is the root's, which is
@@ -21,7 +21,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "policy/domain.h"
+#include "policy/host_pattern.h"
 
 /* The header's flags. */
 enum {
@@ -95,7 +95,7 @@ static bool read_name(struct reader *r, struct dns_query *q)
         if (r->failed)
                 return false;
         text[length] = '\0';
-        q->not_host_name = q->not_host_name || domain_canonical(text, NULL, q->name);
+        q->not_host_name = q->not_host_name || host_name_canonicalize(text, NULL, q->name);
         return true;
 }
 

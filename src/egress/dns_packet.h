@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "policy/caps.h"
+#include "policy/input_limits.h"
 
 /* The types that the code or its tests use; a question may have any other. */
 enum dns_type {
@@ -52,7 +52,7 @@ struct dns_query {
 
         uint8_t question[DNS_QUESTION_MAX]; /* as sent: the answer repeats it, including the letter case */
         size_t question_length;              /* 0: it could not be parsed */
-        char name[DOMAIN_MAX + 1];           /* in canonical spelling (domain.h); empty if `odd` */
+        char name[DOMAIN_MAX + 1];           /* in canonical spelling (host_pattern.h); empty if `odd` */
         bool not_host_name;                  /* other characters, an address, or the root */
         uint16_t type, class;
 

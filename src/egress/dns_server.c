@@ -1,7 +1,7 @@
 /*
  * DNS for the box.
  *
- * No query leaves the machine. A name that the plan allows on any port gets one placeholder address of each family; any
+ * No query leaves the machine. A name that the plan allows on any port gets one fake address of each family; any
  * other name gets NXDOMAIN. Whether the name really exists is found out when a program connects.
  *
  * What the program controls: the packets and their number. UDP keeps no state. TCP has at most STREAMS_MAX connections,
@@ -31,10 +31,10 @@ enum {
 
 static size_t stream_count;
 
-static void report_name(struct egress *g, const struct dns_query *q, enum egress_reason reason)
+static void report_name(struct egress *g, const struct dns_query *q, enum deny_reason reason)
 {
         struct egress_event event = {
-                .reason = reason, .entrance = EGRESS_DNS_PACKETS, .generation = g->generation, .rule = -1
+                .reason = reason, .listener = LISTENER_DNS_UDP, .generation = g->generation, .rule = -1
         };
         const struct host_rule *rule = NULL;
         bool asks_for_address = q->type == DNS_A || q->type == DNS_AAAA;
@@ -44,7 +44,7 @@ static void report_name(struct egress *g, const struct dns_query *q, enum egress
                 return;
         (void)hosts_decide(&g->plan->hosts, q->name, 443, &rule);
         if (rule && !rule->allow) {
-                event.reason = REASON_DENIED;
+                event.reason = REASON_HOST_DENIED;
                 event.rule = (int32_t)(rule - g->plan->hosts.list);
         }
         (void)snprintf(event.host, sizeof event.host, "%s", q->name);
@@ -71,16 +71,16 @@ static size_t answer_query(struct egress *g, const uint8_t *packet, size_t lengt
                 return dns_write_answer(&q, DNS_NOERROR, addresses, g->v6 ? 2 : 1, ADDRESS_TTL, ret, limit);
         }
         if (q.not_host_name || !hosts_allow_any_port(&g->plan->hosts, q.name)) {
-                report_name(g, &q, REASON_NAME);
+                report_name(g, &q, REASON_HOST_NOT_ALLOWED);
                 return dns_write_answer(&q, DNS_NXDOMAIN, NULL, 0, 0, ret, limit);
         }
-        int number = placeholders_get_number(&g->names, q.name);
+        int number = fake_ip_get_number(&g->names, q.name);
         if (number < 0) {
-                report_name(g, &q, REASON_TOO_MANY);
+                report_name(g, &q, REASON_TOO_MANY_NAMES);
                 return dns_write_answer(&q, DNS_SERVFAIL, NULL, 0, 0, ret, limit);
         }
-        placeholder_v4((size_t)number, addresses[0].bytes);
-        placeholder_v6((size_t)number, addresses[1].bytes);
+        fake_ip_v4((size_t)number, addresses[0].bytes);
+        fake_ip_v6((size_t)number, addresses[1].bytes);
         return dns_write_answer(&q, DNS_NOERROR, addresses, g->v6 ? 2 : 1, ADDRESS_TTL, ret, limit);
 }
 

@@ -1,4 +1,4 @@
-/* Answers the box's DNS queries with a placeholder address for the name, or NXDOMAIN. See dns_server.c. */
+/* Answers the box's DNS queries with a fake address for the name, or NXDOMAIN. See dns_server.c. */
 #ifndef RINGWALL_EGRESS_DNS_SERVER_H
 #define RINGWALL_EGRESS_DNS_SERVER_H
 

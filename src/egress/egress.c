@@ -1,18 +1,18 @@
 /*
  * ringwall-egress: the process that carries a box's connections.
  *
- * What it is for: a box's network namespace has no route out. This process runs outside, serves the entrances that the
+ * What it is for: a box's network namespace has no route out. This process runs outside, serves the listeners that the
  * keeper made inside, and relays the box's connections to the hosts that the plan allows.
  *
- * How it works: one event loop (libevent). DNS queries are answered with a placeholder address for each name
- * (dns_server.c, placeholders.c), so a connection to such an address is a connection to that name; connection.c relays
+ * How it works: one event loop (libevent). DNS queries are answered with a fake address for each name
+ * (dns_server.c, fake_ip.c), so a connection to such an address is a connection to that name; connection.c relays
  * it.
  *
  * What it can do itself: after its start it cannot open files, start programs or inspect other processes; before Linux
  * 6.12 it can still signal processes of the same user. It reads the resolver's configuration before it confines itself.
  * It needs TCP and DNS to the outside.
  *
- * When it exits, the entrances are closed and the box has no network. It exits when the keeper or the front does.
+ * When it exits, the listeners are closed and the box has no network. It exits when the keeper or the front does.
  */
 #include "egress/egress.h"
 
@@ -34,18 +34,18 @@
 #include "egress/connection.h"
 #include "egress/dns_server.h"
 #include "platform/platform.h"
-#include "policy/caps.h"
-#include "wire/wire.h"
+#include "policy/input_limits.h"
+#include "wire/packet.h"
 
 enum { PLAN_BYTES = 16 << 20, PLAN_DEPTH = 16, ACCEPT_AT_ONCE = 16 };
 
-/* Reads an order (egress_wire.h) from the front. */
-static int read_order(int fd, struct upstream *ret_upstream, struct plan **ret, struct error *e)
+/* Reads an order (egress_protocol.h) from the front. */
+static int read_config(int fd, struct upstream_proxy *ret_upstream, struct plan **ret, struct error *e)
 {
         CLEANUP_FREE char *text = NULL;
         CLEANUP_JSON json_t *json = NULL;
         size_t length = 0;
-        int r = fd_read_open(fd, "the plan", PLAN_BYTES, &text, &length, e);
+        int r = fd_read_all(fd, "the plan", PLAN_BYTES, &text, &length, e);
         if (r < 0)
                 return r;
         const size_t plan_length = strlen(text);
@@ -53,7 +53,7 @@ static int read_order(int fd, struct upstream *ret_upstream, struct plan **ret, 
         no_proxy += no_proxy < text + length;
         if (json_parse_bounded(text, plan_length, PLAN_BYTES, PLAN_DEPTH, &json, NULL, NULL, NULL) < 0)
                 return error_set(e, EINVAL, "the plan is not valid JSON");
-        const char *wrong = upstream_read(proxy, no_proxy, ret_upstream);
+        const char *wrong = upstream_proxy_parse(proxy, no_proxy, ret_upstream);
         if (wrong)
                 return error_set(e, EINVAL, "the proxy in HTTPS_PROXY cannot be used: %s", wrong);
         return plan_from_json(json, ret, e);
@@ -75,7 +75,7 @@ static int confine(struct error *e)
    the kernel's backlog, instead of failing later when no descriptor is left. */
 static size_t raise_descriptor_limit(void)
 {
-        /* each: two sockets and two pipes; others: entrances, DNS, idle pipes */
+        /* each: two sockets and two pipes; others: listeners, DNS, idle pipes */
         enum { CONNECTIONS_MAX = 1024, FDS_EACH = 6, OTHER_FDS = 96 };
         struct rlimit limit;
         if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
@@ -87,14 +87,14 @@ static size_t raise_descriptor_limit(void)
         return limit.rlim_cur < OTHER_FDS + FDS_EACH ? 1 : (size_t)(limit.rlim_cur - OTHER_FDS) / FDS_EACH;
 }
 
-/* --- entrances --- */
+/* --- listeners --- */
 
-static void on_entrance(evutil_socket_t listener, short what, void *data)
+static void on_listener(evutil_socket_t listener, short what, void *data)
 {
-        const struct entrance *l = data;
+        const struct listener *l = data;
         struct egress *g = l->egress;
         (void)what;
-        if (l->kind == EGRESS_DNS_PACKETS) {
+        if (l->kind == LISTENER_DNS_UDP) {
                 dns_server_read_packets(g, listener);
                 return;
         }
@@ -102,38 +102,38 @@ static void on_entrance(evutil_socket_t listener, short what, void *data)
                 int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK); // cppcheck-suppress nullPointer
                 if (fd < 0)
                         return;
-                if (l->kind == EGRESS_DNS_STREAM)
+                if (l->kind == LISTENER_DNS_TCP)
                         dns_server_take_stream(g, fd);
                 else
-                        connection_begin(g, fd, l->kind, l->port);
+                        connection_accept(g, fd, l->kind, l->port);
         }
 }
 
-static int add_entrance(struct egress *g, enum egress_entrance entrance, uint16_t port, int fd, struct error *e)
+static int add_listener(struct egress *g, enum egress_listener_kind listener, uint16_t port, int fd, struct error *e)
 {
-        if (g->entrance_count == EGRESS_ENTRANCES_MAX)
-                return error_set(e, E2BIG, "too many entrances");
-        struct entrance *l = &g->entrances[g->entrance_count];
+        if (g->listener_count == EGRESS_LISTENERS_MAX)
+                return error_set(e, E2BIG, "too many listeners");
+        struct listener *l = &g->listeners[g->listener_count];
         const int on = 1;
-        *l = (struct entrance){ g, entrance, port };
+        *l = (struct listener){ g, listener, port };
         /* Accepted connections inherit both options. OOBINLINE: an urgent byte is relayed like any other. */
         (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
         (void)setsockopt(fd, SOL_SOCKET, SO_OOBINLINE, &on, sizeof on);
-        struct event *listener = event_new(g->base, fd, EV_READ | EV_PERSIST, on_entrance, l);
-        if (!listener || event_add(listener, NULL) < 0)
+        struct event *event = event_new(g->base, fd, EV_READ | EV_PERSIST, on_listener, l);
+        if (!event || event_add(event, NULL) < 0)
                 return error_errno(e, ENOMEM, "no memory");
-        g->entrance_events[g->entrance_count++] = listener;
+        g->listener_events[g->listener_count++] = event;
         return 0;
 }
 
-static int take_entrance(struct egress *g, const struct egress_entrance_message *m, int fd, struct error *e)
+static int handle_listener(struct egress *g, const struct egress_listener_message *m, int fd, struct error *e)
 {
-        if (m->entrance >= EGRESS_PUBLISHED || fd < 0)
-                return error_set(e, EPROTO, "the keeper sent an invalid message instead of an entrance");
+        if (m->listener >= LISTENER_PUBLISHED_PORT || fd < 0)
+                return error_set(e, EPROTO, "the keeper sent an invalid message instead of a listener");
         g->v6 |= m->v6;
         if (*m->token)
                 (void)snprintf(g->token, sizeof g->token, "%.*s", (int)sizeof m->token - 1, m->token);
-        return add_entrance(g, m->entrance, m->port, fd, e);
+        return add_listener(g, m->listener, m->port, fd, e);
 }
 
 /* Listens on a port of the host's loopback that leads into the box. */
@@ -154,9 +154,9 @@ static int publish(struct egress *g, int family, uint16_t port, struct error *e)
             listen(fd, SOMAXCONN) < 0)
                 return v6 && errno != EADDRINUSE ? 0 /* the machine has no IPv6 */
                                                  : error_errno(e, errno, "cannot publish port %u", port);
-        int r = add_entrance(g, EGRESS_PUBLISHED, port, fd, e);
+        int r = add_listener(g, LISTENER_PUBLISHED_PORT, port, fd, e);
         if (r == 0)
-                (void)TAKE_FD(fd); /* the entrance owns it and is never closed */
+                (void)TAKE_FD(fd); /* the listener owns it and is never closed */
         return r;
 }
 
@@ -172,71 +172,71 @@ static int publish_all(struct egress *g, struct error *e)
         return r;
 }
 
-int egress_take_socket(struct egress *g)
+int egress_request_socket(struct egress *g)
 {
         char byte = 0;
         int fd = -1;
         ssize_t n = send(g->keeper, &byte, 1, MSG_NOSIGNAL);
         if (n == 1)
-                n = wire_receive(g->keeper, &byte, 1, 0, &fd);
+                n = packet_receive(g->keeper, &byte, 1, 0, &fd);
         return n == 1 && fd >= 0 ? fd : -EPIPE;
 }
 
-/* Receives the entrances from the keeper until the message `complete`. */
-static int take_entrances(struct egress *g, struct error *e)
+/* Receives the listeners from the keeper until the message `complete`. */
+static int receive_listeners(struct egress *g, struct error *e)
 {
         for (;;) {
-                struct egress_entrance_message m;
+                struct egress_listener_message m;
                 CLEANUP_FD int fd = -1;
-                ssize_t n = wire_receive(g->keeper, &m, sizeof m, 0, &fd);
+                ssize_t n = packet_receive(g->keeper, &m, sizeof m, 0, &fd);
                 if (n == -EINTR)
                         continue;
                 if (n == 0)
                         return -ECANCELED; /* the keeper failed, and has reported its error itself */
                 if (n != sizeof m)
-                        return error_set(e, EPROTO, "the keeper sent an invalid message instead of an entrance");
+                        return error_set(e, EPROTO, "the keeper sent an invalid message instead of a listener");
                 if (m.complete)
                         return 0;
-                int r = take_entrance(g, &m, fd, e);
+                int r = handle_listener(g, &m, fd, e);
                 if (r < 0)
                         return r;
-                (void)TAKE_FD(fd); /* the entrance owns it and is never closed */
+                (void)TAKE_FD(fd); /* the listener owns it and is never closed */
         }
 }
 
 /* --- changes --- */
 
 /* Frees the old plan: events name its rules by index and generation, so they need no pointer into it. */
-static void change_hosts(struct egress *g, const struct egress_change *change, int fd)
+static void apply_hosts_update(struct egress *g, const struct egress_hosts_update *change, int fd)
 {
         CLEANUP_PLAN struct plan *plan = NULL;
-        struct upstream unused = { 0 };
+        struct upstream_proxy unused = { 0 };
         struct error e = { 0 };
-        struct egress_event event = { .kind = EGRESS_CHANGED, .rule = -1 };
-        int r = read_order(fd, &unused, &plan, &e);
-        upstream_done(&unused);
+        struct egress_event event = { .kind = EGRESS_EVENT_HOSTS_CHANGED, .rule = -1 };
+        int r = read_config(fd, &unused, &plan, &e);
+        upstream_proxy_done(&unused);
         if (r < 0)
-                return; /* no EGRESS_CHANGED: the old hosts stay, and the front times out */
+                return; /* no EGRESS_EVENT_HOSTS_CHANGED: the old hosts stay, and the front times out */
         struct plan *old = g->plan;
         g->plan = plan;
         plan = old;
         g->generation = change->generation;
         event.generation = g->generation;
-        event.count = change->close ? connection_end_refused(g) : 0;
+        event.count = change->close ? connection_close_denied(g) : 0;
         report_event(&g->reporter, &event);
 }
 
 static void on_front(evutil_socket_t front, short what, void *data)
 {
         struct egress *g = data;
-        struct egress_change change;
+        struct egress_hosts_update change;
         CLEANUP_FD int fd = -1;
-        ssize_t n = wire_receive(front, &change, sizeof change, MSG_DONTWAIT, &fd);
+        ssize_t n = packet_receive(front, &change, sizeof change, MSG_DONTWAIT, &fd);
         (void)what;
         if (n == -EAGAIN || n == -EINTR)
                 return;
         if (n == sizeof change && fd >= 0)
-                change_hosts(g, &change, fd);
+                apply_hosts_update(g, &change, fd);
         else
                 (void)event_base_loopbreak(g->base); /* the front has exited */
 }
@@ -253,7 +253,7 @@ static void on_keeper(evutil_socket_t fd, short what, void *data)
 
 static int serve(struct egress *g, struct error *e)
 {
-        int r = take_entrances(g, e);
+        int r = receive_listeners(g, e);
         if (r < 0)
                 return r;
         struct event *keeper = event_new(g->base, g->keeper, EV_READ, on_keeper, g);
@@ -262,7 +262,7 @@ static int serve(struct egress *g, struct error *e)
             send(g->keeper, "", 1, MSG_NOSIGNAL) != 1)
                 return error_errno(e, ENOMEM, "cannot start the event loop");
         (void)event_base_dispatch(g->base);
-        connection_end_all(g);
+        connection_close_all(g);
         event_reporter_end(&g->reporter);
         event_free(keeper);
         event_free(front);
@@ -295,7 +295,7 @@ static struct event_base *make_base(void)
 /* Does everything that needs to open files, then confines the process so that it cannot any more. */
 static int prepare(struct egress *g, struct error *e)
 {
-        int r = read_order(STDIN_FILENO, &g->upstream, &g->plan, e);
+        int r = read_config(STDIN_FILENO, &g->upstream, &g->plan, e);
         if (r < 0 || !g->plan)
                 return r;
         g->connections_max = raise_descriptor_limit();
@@ -313,13 +313,13 @@ static int prepare(struct egress *g, struct error *e)
 
 int main(void)
 {
-        static struct egress g = { .keeper = EGRESS_TO_KEEPER, .reporter.front = EGRESS_TO_FRONT };
+        static struct egress g = { .keeper = EGRESS_KEEPER_FD, .reporter.front = EGRESS_FRONT_FD };
         struct error e = { 0 };
         int r = prepare(&g, &e);
         if (r == 0)
                 r = serve(&g, &e);
         if (r < 0 && e.code) {
-                struct egress_event failed = { .kind = EGRESS_FAILED, .rule = -1 };
+                struct egress_event failed = { .kind = EGRESS_EVENT_FAILED, .rule = -1 };
                 (void)snprintf(failed.other, sizeof failed.other, "%.*s", (int)sizeof failed.other - 1, e.text);
                 report_event(&g.reporter, &failed);
         }

@@ -7,19 +7,19 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "wire/wire.h"
+#include "wire/packet.h"
 
 void report_event(struct event_reporter *reporter, const struct egress_event *event)
 {
         int r;
         do
-                r = wire_send(reporter->front, event, sizeof *event, -1);
+                r = packet_send(reporter->front, event, sizeof *event, -1);
         while (r == -EINTR);
         if (r < 0)
                 _exit(EXIT_FAILURE);
 }
 
-static void report_pending(struct event_reporter *reporter, struct refusal *r)
+static void report_pending(struct event_reporter *reporter, struct denied_event *r)
 {
         if (r->event.count)
                 report_event(reporter, &r->event);
@@ -27,13 +27,13 @@ static void report_pending(struct event_reporter *reporter, struct refusal *r)
 }
 
 /* Returns the slot for a new refusal. In a full ring it is the oldest refusal's, whose pending count is reported. */
-static struct refusal *take_slot(struct event_reporter *reporter)
+static struct denied_event *take_slot(struct event_reporter *reporter)
 {
         if (!reporter->remembered)
                 reporter->remembered = calloc(REFUSALS_REMEMBERED_MAX, sizeof *reporter->remembered);
         if (!reporter->remembered)
                 return NULL;
-        struct refusal *r = &reporter->remembered[reporter->next];
+        struct denied_event *r = &reporter->remembered[reporter->next];
         reporter->next = (reporter->next + 1) % REFUSALS_REMEMBERED_MAX;
         reporter->count += reporter->count < REFUSALS_REMEMBERED_MAX;
         report_pending(reporter, r);
@@ -42,13 +42,13 @@ static struct refusal *take_slot(struct event_reporter *reporter)
 
 void report_refusal(struct event_reporter *reporter, const struct egress_event *event)
 {
-        struct refusal *r = NULL;
+        struct denied_event *r = NULL;
         for (size_t i = 0; i < reporter->count && !r; i++)
-                if (egress_is_same(&reporter->remembered[i].event, event))
+                if (egress_event_same(&reporter->remembered[i].event, event))
                         r = &reporter->remembered[i];
         if (!r && reporter->reported < REFUSALS_REPORTED_MAX && (r = take_slot(reporter))) {
-                *r = (struct refusal){ .event = *event };
-                r->event.kind = EGRESS_REFUSED;
+                *r = (struct denied_event){ .event = *event };
+                r->event.kind = EGRESS_EVENT_DENIED;
                 r->event.count = 0;
                 reporter->reported++;
         }
@@ -67,8 +67,8 @@ void event_reporter_end(struct event_reporter *reporter)
         for (size_t i = 0; i < reporter->count; i++)
                 report_pending(reporter, &reporter->remembered[i]);
         if (reporter->unreported) {
-                struct egress_event others = { .kind = EGRESS_REFUSED,
-                                               .reason = REASON_OTHERS,
+                struct egress_event others = { .kind = EGRESS_EVENT_DENIED,
+                                               .reason = REASON_OVERFLOW,
                                                .rule = -1,
                                                .count = reporter->unreported,
                                                .host = "other hosts" };

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "wire/egress_wire.h"
+#include "wire/egress_protocol.h"
 
 enum {
         REFUSALS_REMEMBERED_MAX = 256, /* refusals whose repetition is recognised */
@@ -15,7 +15,7 @@ struct event_reporter {
         int front;
         size_t reported, next;
         uint32_t unreported; /* refusals beyond REFUSALS_REPORTED_MAX */
-        struct refusal {
+        struct denied_event {
                 struct egress_event event;
                 uint32_t total;
         } *remembered; /* a ring buffer; `next` is the oldest once it is full */

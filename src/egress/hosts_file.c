@@ -14,16 +14,16 @@ static void read_line(struct hosts_file *f, struct arena *a, char *line)
         if (!word || !address_parse(word, &address))
                 return;
         while ((word = strtok_r(NULL, space, &rest))) {
-                struct hosts_line *slot = arena_array_add(a, &f->list, &f->count, sizeof *slot);
+                struct hosts_line *slot = arena_array_push(a, &f->list, &f->count, sizeof *slot);
                 if (!slot)
                         return;
                 *slot = (struct hosts_line){ word, address };
         }
 }
 
-void hosts_file_read(struct hosts_file *ret, struct arena *a, const char *text)
+void hosts_file_parse(struct hosts_file *ret, struct arena *a, const char *text)
 {
-        char *copy = arena_string(a, text), *rest = NULL;
+        char *copy = arena_strdup(a, text), *rest = NULL;
         *ret = (struct hosts_file){ 0 };
         for (char *line = copy ? strtok_r(copy, "\n", &rest) : NULL; line; line = strtok_r(NULL, "\n", &rest))
                 read_line(ret, a, line);

@@ -16,7 +16,7 @@ struct hosts_file {
 };
 
 /* Parses the text of the file; malformed lines are skipped, as resolvers do. The entries live in the arena. */
-void hosts_file_read(struct hosts_file *ret, struct arena *a, const char *text);
+void hosts_file_parse(struct hosts_file *ret, struct arena *a, const char *text);
 
 /* Writes the addresses of a name to `ret`, at most `most`, and returns how many there are. */
 size_t hosts_file_find(const struct hosts_file *f, const char *name, union address *ret, size_t most);

@@ -7,8 +7,8 @@
  * each head is inspected, and each body is parsed to find its end. Only TLS may pass on port 443, and only HTTP on port
  * 80. On other ports any protocol may pass, because the policy named the port.
  *
- * What the program controls: every byte, and how they are split. The parsers (hello.c, http_request.c) refuse input
- * that two parsers could interpret differently.
+ * What the program controls: every byte, and how they are split. The parsers (client_hello.c, http_request.c) refuse
+ * input that two parsers could interpret differently.
  */
 #include "egress/inspection.h"
 
@@ -17,36 +17,36 @@
 #include <string.h>
 #include <strings.h>
 
-#include "egress/hello.h"
-#include "egress/http_target.h"
+#include "egress/client_hello.h"
+#include "egress/http_destination.h"
 
 _Static_assert((int)INSPECTION_MAX >= (int)HELLO_MAX && (int)INSPECTION_MAX >= (int)HTTP_HEAD_MAX,
                "the caller's buffer holds the longest head");
 
 enum { PORT_HTTP = 80, PORT_HTTPS = 443 };
 
-void inspection_begin(struct inspection *i, const char *host, uint16_t port, bool is_proxy_request)
+void inspection_init(struct inspection *i, const char *host, uint16_t port, bool is_proxy_request)
 {
         *i = (struct inspection){ .host = host, .port = port, .is_proxy_request = is_proxy_request };
 }
 
 void inspection_done(struct inspection *i)
 {
-        http_done(&i->request);
+        http_request_done(&i->request);
         text_done(&i->unclassified);
 }
 
 bool inspection_may_end(const struct inspection *i)
 {
-        return i->state == INSPECT_FIRST || i->state == INSPECT_NOTHING ||
+        return i->state == INSPECT_FIRST || i->state == INSPECT_DONE ||
                (i->state == INSPECT_HTTP && !i->request.head.length);
 }
 
-static enum inspection_result refuse(struct inspection_verdict *ret, enum egress_reason reason, const char *other)
+static enum inspection_result refuse(struct inspection_verdict *ret, enum deny_reason reason, const char *other)
 {
         ret->reason = reason;
         (void)snprintf(ret->other, sizeof ret->other, "%s", other);
-        return INSPECTION_REFUSE;
+        return INSPECTION_DENY;
 }
 
 /* --- TLS --- */
@@ -55,13 +55,13 @@ static enum inspection_result inspect_hello(struct inspection *i, const uint8_t 
                                             struct inspection_verdict *ret)
 {
         bool first = i->state == INSPECT_FIRST;
-        struct hello hello;
-        switch (hello_inspect(bytes, length, &hello)) {
-        case HELLO_MORE:
-                return INSPECTION_MORE;
-        case HELLO_BAD:
-        case HELLO_NOT_TLS:
-                return refuse(ret, REASON_BAD_TLS, "");
+        struct client_hello hello;
+        switch (client_hello_parse(bytes, length, &hello)) {
+        case CLIENT_HELLO_INCOMPLETE:
+                return INSPECTION_NEED_MORE;
+        case CLIENT_HELLO_MALFORMED:
+        case CLIENT_HELLO_NOT_TLS:
+                return refuse(ret, REASON_MALFORMED_TLS, "");
         case HELLO_COMPLETE:
                 break;
         }
@@ -70,10 +70,10 @@ static enum inspection_result inspect_hello(struct inspection *i, const uint8_t 
         if (!*hello.server_name)
                 return refuse(ret, REASON_NO_SNI, "");
         if (strcmp(hello.server_name, i->host) != 0)
-                return refuse(ret, REASON_OTHER_SNI, hello.server_name);
-        i->state = first && hello.offers_tls13 ? INSPECT_SERVER_HELLO : INSPECT_NOTHING;
+                return refuse(ret, REASON_SNI_MISMATCH, hello.server_name);
+        i->state = first && hello.offers_tls13 ? INSPECT_SERVER_HELLO : INSPECT_DONE;
         ret->bytes = hello.length;
-        return i->state == INSPECT_NOTHING ? INSPECTION_ALL : INSPECTION_PASS;
+        return i->state == INSPECT_DONE ? INSPECTION_PASS_REST : INSPECTION_PASS;
 }
 
 /*
@@ -84,14 +84,14 @@ static enum inspection_result inspect_second_hello(struct inspection *i, const u
                                                    struct inspection_verdict *ret)
 {
         if (length <= TLS_RECORD_HEADER)
-                return INSPECTION_MORE;
+                return INSPECTION_NEED_MORE;
         ret->bytes = tls_record_size(bytes);
-        if (bytes[0] != HELLO_FIRST_BYTE)
+        if (bytes[0] != TLS_HANDSHAKE_RECORD)
                 return INSPECTION_PASS;
-        if (ret->bytes == TLS_RECORD_HEADER || bytes[TLS_RECORD_HEADER] == HELLO_MESSAGE)
+        if (ret->bytes == TLS_RECORD_HEADER || bytes[TLS_RECORD_HEADER] == TLS_CLIENT_HELLO_TYPE)
                 return inspect_hello(i, bytes, length, ret);
-        i->state = INSPECT_NOTHING;
-        return INSPECTION_ALL;
+        i->state = INSPECT_DONE;
+        return INSPECTION_PASS_REST;
 }
 
 /* --- HTTP --- */
@@ -100,15 +100,15 @@ static enum inspection_result check_head(struct inspection *i, struct inspection
 {
         struct destination to;
         if (http_is_connect(&i->request) || http_find_destination(&i->request, &to))
-                return refuse(ret, REASON_BAD_HTTP, "");
+                return refuse(ret, REASON_MALFORMED_HTTP, "");
         if (to.is_address || strcmp(to.host, i->host) != 0 || to.port != i->port)
-                return refuse(ret, REASON_OTHER_HOST, to.host);
+                return refuse(ret, REASON_HOST_MISMATCH, to.host);
         /* Only the upgrade's answer may come next: a part of an earlier request's answer could look like a 101. */
-        if (http_upgrades(&i->request) && (i->request_passed || i->request.state != HTTP_DONE))
-                return refuse(ret, REASON_BAD_HTTP, "");
+        if (http_wants_websocket(&i->request) && (i->request_passed || i->request.state != HTTP_DONE))
+                return refuse(ret, REASON_MALFORMED_HTTP, "");
         i->request_passed = true;
         if (i->is_proxy_request || http_offers_other_protocol(&i->request))
-                http_write_origin(&i->request, i->is_proxy_request, &ret->replacement);
+                http_write_origin_form(&i->request, i->is_proxy_request, &ret->replacement);
         else
                 text_add_bytes(&ret->replacement, i->request.original.data, i->request.original.length);
         return INSPECTION_REPLACE;
@@ -118,26 +118,26 @@ static enum inspection_result check_head(struct inspection *i, struct inspection
 static void choose_next_state(struct inspection *i, int taken)
 {
         size_t used;
-        bool upgrades = http_upgrades(&i->request);
-        if (taken == HTTP_HEAD_READY)
-                taken = http_take(&i->request, "", 0, &used);
-        i->state = taken == 1 ? upgrades ? INSPECT_ANSWER : INSPECT_HTTP : INSPECT_BODY;
+        bool upgrades = http_wants_websocket(&i->request);
+        if (taken == HTTP_HEAD_COMPLETE)
+                taken = http_request_feed(&i->request, "", 0, &used);
+        i->state = taken == 1 ? upgrades ? INSPECT_UPGRADE_RESPONSE : INSPECT_HTTP : INSPECT_BODY;
         if (taken == 1) {
-                http_done(&i->request);
-                http_begin_relay(&i->request);
+                http_request_done(&i->request);
+                http_request_init_relay(&i->request);
         }
 }
 
 static enum inspection_result inspect_head(struct inspection *i, const uint8_t *bytes, size_t length,
                                            struct inspection_verdict *ret)
 {
-        http_done(&i->request);
-        http_begin_relay(&i->request); /* the caller passes the same bytes again until the head is complete */
-        int taken = http_take(&i->request, (const char *)bytes, length, &ret->bytes);
+        http_request_done(&i->request);
+        http_request_init_relay(&i->request); /* the caller passes the same bytes again until the head is complete */
+        int taken = http_request_feed(&i->request, (const char *)bytes, length, &ret->bytes);
         if (taken == 0)
-                return INSPECTION_MORE;
+                return INSPECTION_NEED_MORE;
         if (taken < 0)
-                return refuse(ret, REASON_BAD_HTTP, "");
+                return refuse(ret, REASON_MALFORMED_HTTP, "");
         enum inspection_result result = check_head(i, ret);
         if (result == INSPECTION_REPLACE)
                 choose_next_state(i, taken);
@@ -147,9 +147,9 @@ static enum inspection_result inspect_head(struct inspection *i, const uint8_t *
 static enum inspection_result inspect_body(struct inspection *i, const uint8_t *bytes, size_t length,
                                            struct inspection_verdict *ret)
 {
-        int taken = http_take(&i->request, (const char *)bytes, length, &ret->bytes);
+        int taken = http_request_feed(&i->request, (const char *)bytes, length, &ret->bytes);
         if (taken < 0)
-                return refuse(ret, REASON_BAD_HTTP, "");
+                return refuse(ret, REASON_MALFORMED_HTTP, "");
         choose_next_state(i, taken);
         return INSPECTION_PASS;
 }
@@ -205,10 +205,10 @@ static enum inspection_result inspect_any_protocol(struct inspection *i, const u
         bool long_line = http == -EAGAIN && i->unclassified.length > HTTP_HEAD_MAX; /* some servers accept it */
         if (i->unclassified.failed || long_line ||
             (http == 1 && has_bare_newline(i->unclassified.data, i->unclassified.length)))
-                return refuse(ret, REASON_BAD_HTTP, "");
+                return refuse(ret, REASON_MALFORMED_HTTP, "");
         if (http == 1)
                 result = inspect_head(i, (const uint8_t *)i->unclassified.data, i->unclassified.length, ret);
-        if (result == INSPECTION_MORE) {
+        if (result == INSPECTION_NEED_MORE) {
                 ret->bytes = length;
                 result = INSPECTION_PASS;
         } else if (result == INSPECTION_REPLACE && before) { /* its first part has passed and cannot be replaced */
@@ -216,11 +216,11 @@ static enum inspection_result inspect_any_protocol(struct inspection *i, const u
                             memcmp(ret->replacement.data, i->unclassified.data, ret->bytes) == 0;
                 text_done(&ret->replacement);
                 ret->bytes -= before;
-                result = same ? INSPECTION_PASS : refuse(ret, REASON_BAD_HTTP, "");
+                result = same ? INSPECTION_PASS : refuse(ret, REASON_MALFORMED_HTTP, "");
         }
         if (http == 0) {
-                i->state = INSPECT_NOTHING;
-                result = INSPECTION_ALL;
+                i->state = INSPECT_DONE;
+                result = INSPECTION_PASS_REST;
         }
         if (i->state != INSPECT_FIRST)
                 text_done(&i->unclassified);
@@ -230,20 +230,20 @@ static enum inspection_result inspect_any_protocol(struct inspection *i, const u
 static enum inspection_result inspect_first(struct inspection *i, const uint8_t *bytes, size_t length,
                                             struct inspection_verdict *ret)
 {
-        if (i->port != PORT_HTTP && !i->unclassified.length && bytes[0] == HELLO_FIRST_BYTE)
+        if (i->port != PORT_HTTP && !i->unclassified.length && bytes[0] == TLS_HANDSHAKE_RECORD)
                 return inspect_hello(i, bytes, length, ret);
         if (i->port == PORT_HTTPS)
-                return refuse(ret, REASON_NO_TLS, "");
+                return refuse(ret, REASON_NOT_TLS, "");
         if (i->port != PORT_HTTP && !i->is_proxy_request)
                 return inspect_any_protocol(i, bytes, length, ret);
         CLEANUP_TEXT struct text text = { 0 };
         text_add_bytes(&text, (const char *)bytes, length);
         int http = text.failed ? 0 : may_be_http(text.data, text.length);
         if (http == -EAGAIN)
-                return INSPECTION_MORE;
-        enum inspection_result result = http ? inspect_head(i, bytes, length, ret) : refuse(ret, REASON_NO_HTTP, "");
-        if (result == INSPECTION_REFUSE && ret->reason == REASON_BAD_HTTP && http_is_preface(&i->request))
-                ret->reason = REASON_NO_HTTP;
+                return INSPECTION_NEED_MORE;
+        enum inspection_result result = http ? inspect_head(i, bytes, length, ret) : refuse(ret, REASON_NOT_HTTP, "");
+        if (result == INSPECTION_DENY && ret->reason == REASON_MALFORMED_HTTP && http_is_h2_preface(&i->request))
+                ret->reason = REASON_NOT_HTTP;
         return result;
 }
 
@@ -257,15 +257,15 @@ static enum inspection_result inspect(struct inspection *i, const uint8_t *bytes
                 return inspect_head(i, bytes, length, ret);
         case INSPECT_BODY:
                 return inspect_body(i, bytes, length, ret);
-        case INSPECT_ANSWER:
+        case INSPECT_UPGRADE_RESPONSE:
         case INSPECT_SERVER_HELLO:
-                return INSPECTION_WAIT;
+                return INSPECTION_NEED_RESPONSE;
         case INSPECT_SECOND_HELLO:
                 return inspect_second_hello(i, bytes, length, ret);
-        case INSPECT_NOTHING:
+        case INSPECT_DONE:
                 break;
         }
-        return INSPECTION_ALL;
+        return INSPECTION_PASS_REST;
 }
 
 enum inspection_result inspection_inspect(struct inspection *i, const uint8_t *bytes, size_t length, bool ended,
@@ -274,27 +274,27 @@ enum inspection_result inspection_inspect(struct inspection *i, const uint8_t *b
         *ret = (struct inspection_verdict){ 0 };
         enum inspection_result result = inspect(i, bytes, length, ret);
         /* An incomplete message at EOF stays incomplete. */
-        return result == INSPECTION_MORE && ended
-                       ? refuse(ret, *bytes == HELLO_FIRST_BYTE ? REASON_BAD_TLS : REASON_BAD_HTTP, "")
+        return result == INSPECTION_NEED_MORE && ended
+                       ? refuse(ret, *bytes == TLS_HANDSHAKE_RECORD ? REASON_MALFORMED_TLS : REASON_MALFORMED_HTTP, "")
                        : result;
 }
 
-bool inspection_awaits_answer(const struct inspection *i)
+bool inspection_wants_response(const struct inspection *i)
 {
-        return i->state == INSPECT_ANSWER || i->state == INSPECT_SERVER_HELLO;
+        return i->state == INSPECT_UPGRADE_RESPONSE || i->state == INSPECT_SERVER_HELLO;
 }
 
-bool inspection_answer(struct inspection *i, const uint8_t *bytes, size_t length)
+bool inspection_feed_response(struct inspection *i, const uint8_t *bytes, size_t length)
 {
         enum { SWITCHING = 101 };
         if (i->state == INSPECT_SERVER_HELLO) {
                 int again = hello_may_be_retry_request(bytes, length);
                 if (again >= 0)
-                        i->state = again ? INSPECT_SECOND_HELLO : INSPECT_NOTHING;
+                        i->state = again ? INSPECT_SECOND_HELLO : INSPECT_DONE;
                 return again >= 0;
         }
         int status = http_response_status((const char *)bytes, length);
         if (status)
-                i->state = status == SWITCHING ? INSPECT_NOTHING : INSPECT_HTTP;
+                i->state = status == SWITCHING ? INSPECT_DONE : INSPECT_HTTP;
         return status != 0;
 }

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "base/text.h"
-#include "wire/egress_wire.h"
+#include "wire/egress_protocol.h"
 #include "wire/http_request.h"
 
 enum { INSPECTION_MAX = 80 << 10 }; /* the size of the caller's buffer */
@@ -24,10 +24,10 @@ struct inspection {
                 INSPECT_FIRST,
                 INSPECT_HTTP,
                 INSPECT_BODY,
-                INSPECT_ANSWER,       /* waits for the answer to a WebSocket upgrade */
+                INSPECT_UPGRADE_RESPONSE,       /* waits for the answer to a WebSocket upgrade */
                 INSPECT_SERVER_HELLO,
                 INSPECT_SECOND_HELLO,
-                INSPECT_NOTHING,
+                INSPECT_DONE,
         } state;
         struct http_request request;
         struct text unclassified; /* bytes that passed before the protocol was known */
@@ -35,23 +35,23 @@ struct inspection {
 };
 
 enum inspection_result {
-        INSPECTION_MORE,    /* more bytes are needed: call again with all of them */
+        INSPECTION_NEED_MORE,    /* more bytes are needed: call again with all of them */
         INSPECTION_PASS,    /* the first `bytes` may pass */
         INSPECTION_REPLACE, /* consume the first `bytes`, and send `replacement` in their place */
-        INSPECTION_ALL,     /* everything may pass from now on */
-        INSPECTION_WAIT,    /* the server's answer is needed: inspection_answer() */
-        INSPECTION_REFUSE,  /* refuse for `reason`; `other` is the name that was sent */
+        INSPECTION_PASS_REST,     /* everything may pass from now on */
+        INSPECTION_NEED_RESPONSE,    /* the server's answer is needed: inspection_feed_response() */
+        INSPECTION_DENY,  /* refuse for `reason`; `other` is the name that was sent */
 };
 
 struct inspection_verdict {
         size_t bytes;
         struct text replacement; /* the caller's to free */
-        enum egress_reason reason;
+        enum deny_reason reason;
         char other[DOMAIN_MAX + 1];
 };
 
 /* `host` is not copied and must outlive the inspection. */
-void inspection_begin(struct inspection *i, const char *host, uint16_t port, bool is_proxy_request);
+void inspection_init(struct inspection *i, const char *host, uint16_t port, bool is_proxy_request);
 void inspection_done(struct inspection *i);
 
 /* Inspects the bytes that have not passed yet: all that have arrived, at least one. `ended`: no more will come. */
@@ -61,10 +61,10 @@ enum inspection_result inspection_inspect(struct inspection *i, const uint8_t *b
 /* May the client close now? Not within an HTTP request or a TLS handshake, nor while an answer is awaited. */
 bool inspection_may_end(const struct inspection *i);
 
-/* Must inspection_answer() get the server's answer before the next inspection_inspect()? */
-bool inspection_awaits_answer(const struct inspection *i);
+/* Must inspection_feed_response() get the server's answer before the next inspection_inspect()? */
+bool inspection_wants_response(const struct inspection *i);
 
 /* Inspects the beginning of the awaited answer. False: more bytes are needed. */
-bool inspection_answer(struct inspection *i, const uint8_t *bytes, size_t length);
+bool inspection_feed_response(struct inspection *i, const uint8_t *bytes, size_t length);
 
 #endif

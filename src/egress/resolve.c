@@ -35,7 +35,7 @@ enum {
 };
 
 struct answer_list {
-        union address list[RESOLVE_ADDRESSES];
+        union address list[RESOLVE_ADDRESSES_MAX];
         size_t count;
 };
 
@@ -58,12 +58,12 @@ struct resolver {
         size_t next;
 };
 
-struct resolving {
+struct resolve_request {
         struct resolver *resolver;
         char name[DOMAIN_MAX + 1];
         uint16_t port;
         bool allow_private, stopped;
-        resolve_done *done;
+        resolve_callback *done;
         void *data;
         struct event *deliver_event;
         struct answer_list answers;
@@ -121,7 +121,7 @@ static void read_hosts(struct resolver *r)
         size_t length = 0;
         r->arena = arena_new(8 * (size_t)HOSTS_BYTES);
         if (r->arena && fd_read_file("/etc/hosts", HOSTS_BYTES, &text, &length, NULL) == 0)
-                hosts_file_read(&r->hosts, r->arena, text);
+                hosts_file_parse(&r->hosts, r->arena, text);
 }
 
 struct resolver *resolver_new(struct event_base *base, struct error *e)
@@ -163,7 +163,7 @@ static socklen_t size_of(const union address *a)
  * Connecting a datagram socket sends nothing, but the kernel chooses a source address. For an address of this machine
  * the source is that address itself.
  */
-static bool is_own(const union address *a)
+static bool is_local_address(const union address *a)
 {
         union address source = { 0 };
         socklen_t length = sizeof source;
@@ -179,20 +179,20 @@ static bool is_own(const union address *a)
                        : memcmp(&a->v6.sin6_addr, &source.v6.sin6_addr, sizeof source.v6.sin6_addr) == 0;
 }
 
-static void deliver(struct resolving *r)
+static void deliver(struct resolve_request *r)
 {
-        union address allowed[RESOLVE_ADDRESSES], refused = { 0 };
+        union address allowed[RESOLVE_ADDRESSES_MAX], refused = { 0 };
         size_t count = 0;
-        enum egress_reason reason = REASON_UNKNOWN;
+        enum deny_reason reason = REASON_NAME_NOT_FOUND;
         for (size_t i = 0; i < r->answers.count; i++) {
                 union address a = r->answers.list[i];
                 if (a.any.sa_family == AF_INET)
                         a.v4.sin_port = htons(r->port);
                 else
                         a.v6.sin6_port = htons(r->port);
-                enum egress_reason why = r->allow_private                 ? REASON_NONE
-                                         : address_find_refused_range(&a) ? REASON_PRIVATE
-                                         : is_own(&a)                     ? REASON_OWN
+                enum deny_reason why = r->allow_private                 ? REASON_NONE
+                                         : address_find_refused_range(&a) ? REASON_PRIVATE_ADDRESS
+                                         : is_local_address(&a)                     ? REASON_LOCAL_ADDRESS
                                                                           : REASON_NONE;
                 if (why == REASON_NONE) {
                         allowed[count++] = a;
@@ -204,14 +204,14 @@ static void deliver(struct resolving *r)
         if (count)
                 r->done(r->data, REASON_NONE, allowed, count);
         else
-                r->done(r->data, reason, &refused, reason != REASON_UNKNOWN);
+                r->done(r->data, reason, &refused, reason != REASON_NAME_NOT_FOUND);
 }
 
 static void on_deliver(evutil_socket_t fd, short what, void *data)
 {
         (void)fd;
         (void)what;
-        struct resolving *r = data;
+        struct resolve_request *r = data;
         event_free(r->deliver_event);
         if (!r->stopped)
                 deliver(r);
@@ -223,7 +223,7 @@ static void interleave_families(const union address *found, size_t count, struct
 {
         size_t next[2] = { 0, 0 };
         const sa_family_t first = count ? found[0].any.sa_family : AF_INET;
-        for (size_t turn = 0; ret->count < RESOLVE_ADDRESSES && (next[0] < count || next[1] < count); turn ^= 1) {
+        for (size_t turn = 0; ret->count < RESOLVE_ADDRESSES_MAX && (next[0] < count || next[1] < count); turn ^= 1) {
                 while (next[turn] < count && (found[next[turn]].any.sa_family == first) != (turn == 0))
                         next[turn]++;
                 if (next[turn] < count)
@@ -233,7 +233,7 @@ static void interleave_families(const union address *found, size_t count, struct
 
 /* --- lookups --- */
 
-static void cache_answers(const struct resolving *r, int seconds)
+static void cache_answers(const struct resolve_request *r, int seconds)
 {
         struct resolver *resolver = r->resolver;
         struct cached *c = &resolver->cache[resolver->next];
@@ -249,8 +249,8 @@ static void cache_answers(const struct resolving *r, int seconds)
 
 static void on_answer(void *data, int status, int timeouts, struct ares_addrinfo *found)
 {
-        struct resolving *r = data;
-        union address addresses[2 * RESOLVE_ADDRESSES] = { 0 };
+        struct resolve_request *r = data;
+        union address addresses[2 * RESOLVE_ADDRESSES_MAX] = { 0 };
         size_t count = 0;
         int seconds = CACHE_SECONDS_MAX;
         (void)timeouts;
@@ -270,7 +270,7 @@ static void on_answer(void *data, int status, int timeouts, struct ares_addrinfo
 }
 
 /* Answers from the cache and /etc/hosts, without a query. */
-static bool find_known_answers(struct resolving *r)
+static bool find_known_answers(struct resolve_request *r)
 {
         struct resolver *resolver = r->resolver;
         int64_t now = clock_ms();
@@ -280,21 +280,21 @@ static bool find_known_answers(struct resolving *r)
                         return true;
                 }
         }
-        union address found[RESOLVE_ADDRESSES];
+        union address found[RESOLVE_ADDRESSES_MAX];
         size_t count = address_parse(r->name, found)
                                ? 1
-                               : hosts_file_find(&resolver->hosts, r->name, found, RESOLVE_ADDRESSES);
+                               : hosts_file_find(&resolver->hosts, r->name, found, RESOLVE_ADDRESSES_MAX);
         interleave_families(found, count, &r->answers);
         return r->answers.count;
 }
 
-struct resolving *resolve_start(struct resolver *resolver, const char *name, uint16_t port, bool allow_private,
-                                resolve_done *done, void *data)
+struct resolve_request *resolve_start(struct resolver *resolver, const char *name, uint16_t port, bool allow_private,
+                                      resolve_callback *done, void *data)
 {
-        struct resolving *r = calloc(1, sizeof *r);
+        struct resolve_request *r = calloc(1, sizeof *r);
         if (!r)
                 return NULL;
-        *r = (struct resolving){
+        *r = (struct resolve_request){
                 .resolver = resolver, .port = port, .allow_private = allow_private, .done = done, .data = data
         };
         (void)snprintf(r->name, sizeof r->name, "%s", name);
@@ -315,7 +315,7 @@ struct resolving *resolve_start(struct resolver *resolver, const char *name, uin
         return r;
 }
 
-void resolve_stop(struct resolving *r)
+void resolve_cancel(struct resolve_request *r)
 {
         r->stopped = true; /* c-ares still calls on_answer(); on_deliver() then frees it */
 }

@@ -13,14 +13,14 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "egress/token.h"
+#include "egress/proxy_token.h"
 
 enum { VERSION = 5, LOGIN_VERSION = 1 };
 enum { NO_LOGIN = 0, PASSWORD = 2, NO_METHOD = 0xff };
 enum { CONNECT = 1 };
 enum { IPV4 = 1, NAME = 3, IPV6 = 4 };
 
-void socks_begin(struct socks *s, const char *token)
+void socks_init(struct socks *s, const char *token)
 {
         *s = (struct socks){ .token = token };
 }
@@ -143,7 +143,7 @@ static int refuse_version(const struct socks *s, struct text *answer)
         return -EPROTO;
 }
 
-int socks_take(struct socks *s, const char *bytes, size_t length, size_t *ret_used, struct text *answer)
+int socks_feed(struct socks *s, const char *bytes, size_t length, size_t *ret_used, struct text *answer)
 {
         int status = s->refused;
         *ret_used = 0;

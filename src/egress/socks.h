@@ -14,7 +14,7 @@
 enum { SOCKS_MESSAGE_MAX = 3 + 255 + 255 };
 
 struct socks {
-        struct destination destination; /* valid once socks_take() has returned 1 */
+        struct destination destination; /* valid once socks_feed() has returned 1 */
 
         /* Internal: */
         const char *token;
@@ -36,7 +36,7 @@ enum socks_reply {
 
 /* The client must send the token as its password, with any user name. NULL: no password is asked for. The token is not
    copied, and has at most 255 bytes. */
-void socks_begin(struct socks *s, const char *token);
+void socks_init(struct socks *s, const char *token);
 
 /*
  * Parses bytes of the stream; *ret_used is how many belong to the handshake. Returns 1 when the request is complete,
@@ -44,7 +44,7 @@ void socks_begin(struct socks *s, const char *token);
  * for an unsupported method, command or address type; -EACCES for a wrong token; -EINVAL for an invalid host. In every
  * case the caller sends the client what was added to `answer`, perhaps nothing.
  */
-int socks_take(struct socks *s, const char *bytes, size_t length, size_t *ret_used, struct text *answer);
+int socks_feed(struct socks *s, const char *bytes, size_t length, size_t *ret_used, struct text *answer);
 
 void socks_reply(enum socks_reply reply, struct text *answer);
 

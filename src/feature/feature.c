@@ -15,7 +15,7 @@ static const struct feature_info feature_infos[FEATURE_COUNT] = {
         [FEATURE_CONTAINER] = { "host.container", "inside a container", true },
         [FEATURE_APPARMOR_USERNS] = { "host.apparmor_userns", "AppArmor limits userns", true },
         [FEATURE_USERNS_SYSCTL] = { "host.userns_sysctl", "a sysctl forbids userns", true },
-        [FEATURE_FILTERED] = { "host.filtered", "under seccomp filters", true },
+        [FEATURE_OUTER_SECCOMP] = { "host.filtered", "under seccomp filters", true },
 
         [FEATURE_OPENAT2] = { "calls.openat2", "openat2", false },
         [FEATURE_PIDFD] = { "calls.pidfd", "pidfd", false },
@@ -41,32 +41,32 @@ static const struct feature_info feature_infos[FEATURE_COUNT] = {
         [FEATURE_CAPABILITIES] = { "harden.capabilities", "capabilities emptied", false },
         [FEATURE_MDWE] = { "harden.mdwe", "write xor execute", false },
 
-        [FEATURE_USER] = { "namespaces.user", "user namespace", false },
-        [FEATURE_PID] = { "namespaces.pid", "pid namespace", false },
-        [FEATURE_MOUNT] = { "namespaces.mount", "mount namespace", false },
-        [FEATURE_IPC] = { "namespaces.ipc", "ipc namespace", false },
-        [FEATURE_UTS] = { "namespaces.uts", "uts namespace", false },
-        [FEATURE_CGROUP] = { "namespaces.cgroup", "cgroup namespace", false },
-        [FEATURE_TOGETHER] = { "namespaces.together", "all by one clone3 call", false },
-        [FEATURE_ROOT] = { "namespaces.root", "new root", false },
-        [FEATURE_PROC] = { "namespaces.proc", "fresh /proc", false },
+        [FEATURE_USER_NAMESPACE] = { "namespaces.user", "user namespace", false },
+        [FEATURE_PID_NAMESPACE] = { "namespaces.pid", "pid namespace", false },
+        [FEATURE_MOUNT_NAMESPACE] = { "namespaces.mount", "mount namespace", false },
+        [FEATURE_IPC_NAMESPACE] = { "namespaces.ipc", "ipc namespace", false },
+        [FEATURE_UTS_NAMESPACE] = { "namespaces.uts", "uts namespace", false },
+        [FEATURE_CGROUP_NAMESPACE] = { "namespaces.cgroup", "cgroup namespace", false },
+        [FEATURE_NAMESPACES_COMBINED] = { "namespaces.together", "all by one clone3 call", false },
+        [FEATURE_PIVOT_ROOT] = { "namespaces.root", "new root", false },
+        [FEATURE_MOUNT_PROC] = { "namespaces.proc", "fresh /proc", false },
         [FEATURE_OVERLAY] = { "namespaces.overlay", "overlay", false },
 
         [FEATURE_CGROUP2] = { "limits.cgroup2", "cgroup v2", false },
-        [FEATURE_DELEGATION] = { "limits.delegation", "delegated cgroup", false },
-        [FEATURE_INTO_CGROUP] = { "limits.into_cgroup", "clone into a cgroup", false },
-        [FEATURE_MANAGER] = { "limits.manager", "systemd manager", false },
+        [FEATURE_CGROUP_DELEGATION] = { "limits.delegation", "delegated cgroup", false },
+        [FEATURE_CLONE_INTO_CGROUP] = { "limits.into_cgroup", "clone into a cgroup", false },
+        [FEATURE_SYSTEMD_SCOPE] = { "limits.manager", "systemd manager", false },
         [FEATURE_NPROC] = { "limits.nproc", "RLIMIT_NPROC", false },
 
         [FEATURE_NOTIFY] = { "guard.notify", "notification", false },
         [FEATURE_ADDFD] = { "guard.addfd", "put fd into the caller", false },
         [FEATURE_WAIT_KILLABLE] = { "guard.wait_killable", "delay signals", false },
-        [FEATURE_READ_MEMORY] = { "guard.read_memory", "read caller's memory", false },
+        [FEATURE_VM_READV] = { "guard.read_memory", "read caller's memory", false },
 
-        [FEATURE_NET] = { "net.namespace", "net namespace", false },
+        [FEATURE_NET_NAMESPACE] = { "net.namespace", "net namespace", false },
         [FEATURE_LOOPBACK] = { "net.loopback", "loopback", false },
         [FEATURE_NFTABLES] = { "net.nftables", "nftables NAT", false },
-        [FEATURE_REDIRECT] = { "net.redirect", "TCP redirection", false },
+        [FEATURE_TCP_REDIRECT] = { "net.redirect", "TCP redirection", false },
 };
 
 const struct feature_info *feature_info(enum feature_id id)
@@ -77,9 +77,9 @@ const struct feature_info *feature_info(enum feature_id id)
 const char *feature_state_name(enum feature_state state)
 {
         static const char *const names[] = {
-                [FEATURE_UNASKED] = "unasked",
+                [FEATURE_UNKNOWN] = "unasked",
                 [FEATURE_NO] = "no",
-                [FEATURE_PARTLY] = "partly",
+                [FEATURE_PARTIAL] = "partly",
                 [FEATURE_YES] = "yes",
         };
         return names[state];
@@ -96,7 +96,7 @@ static void copy_truncated(char *to, size_t size, const char *from)
         }
         size_t kept = 0;
         for (;;) {
-                size_t step = text_utf8_step(from + kept, length - kept);
+                size_t step = text_utf8_sequence_length(from + kept, length - kept);
                 if (kept + step + sizeof ellipsis > size)
                         break;
                 kept += step;
@@ -116,7 +116,7 @@ void feature_set(struct probe_report *report, enum feature_id id, enum feature_s
         va_end(args);
 
         CLEANUP_TEXT struct text visible = { 0 };
-        text_add_visible(&visible, raw, strlen(raw));
+        text_add_escaped(&visible, raw, strlen(raw));
         f->state = state;
         f->error = error;
         copy_truncated(f->detail, sizeof f->detail, visible.data ? visible.data : "");

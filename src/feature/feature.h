@@ -6,7 +6,7 @@
  *
  * How it works: every question to a machine has a fixed id, so that tables of ids can describe what a level needs. A
  * probe fills the features of its wall in a report. A probe cannot fail: a feature that it could not ask for stays
- * FEATURE_UNASKED, which counts as "no".
+ * FEATURE_UNKNOWN, which counts as "no".
  *
  * What it trusts: nothing but the answers in the report. A detail may quote untrusted text (environment, cgroup names);
  * feature_set() makes it printable, so a report can be written to a terminal or into JSON unchanged.
@@ -24,7 +24,7 @@ enum feature_id {
         FEATURE_CONTAINER,
         FEATURE_APPARMOR_USERNS,
         FEATURE_USERNS_SYSCTL,
-        FEATURE_FILTERED,
+        FEATURE_OUTER_SECCOMP,
 
         FEATURE_OPENAT2,
         FEATURE_PIDFD,
@@ -50,40 +50,40 @@ enum feature_id {
         FEATURE_CAPABILITIES,
         FEATURE_MDWE,
 
-        FEATURE_USER,
-        FEATURE_PID,
-        FEATURE_MOUNT,
-        FEATURE_IPC,
-        FEATURE_UTS,
-        FEATURE_CGROUP,
-        FEATURE_TOGETHER,
-        FEATURE_ROOT,
-        FEATURE_PROC,
+        FEATURE_USER_NAMESPACE,
+        FEATURE_PID_NAMESPACE,
+        FEATURE_MOUNT_NAMESPACE,
+        FEATURE_IPC_NAMESPACE,
+        FEATURE_UTS_NAMESPACE,
+        FEATURE_CGROUP_NAMESPACE,
+        FEATURE_NAMESPACES_COMBINED,
+        FEATURE_PIVOT_ROOT,
+        FEATURE_MOUNT_PROC,
         FEATURE_OVERLAY,
 
         FEATURE_CGROUP2,
-        FEATURE_DELEGATION,
-        FEATURE_INTO_CGROUP,
-        FEATURE_MANAGER,
+        FEATURE_CGROUP_DELEGATION,
+        FEATURE_CLONE_INTO_CGROUP,
+        FEATURE_SYSTEMD_SCOPE,
         FEATURE_NPROC,
 
         FEATURE_NOTIFY,
         FEATURE_ADDFD,
         FEATURE_WAIT_KILLABLE,
-        FEATURE_READ_MEMORY,
+        FEATURE_VM_READV,
 
-        FEATURE_NET,
+        FEATURE_NET_NAMESPACE,
         FEATURE_LOOPBACK,
         FEATURE_NFTABLES,
-        FEATURE_REDIRECT,
+        FEATURE_TCP_REDIRECT,
 
         FEATURE_COUNT
 };
 
 enum feature_state {
-        FEATURE_UNASKED, /* the kernel could not be asked; counts as no */
+        FEATURE_UNKNOWN, /* the kernel could not be asked; counts as no */
         FEATURE_NO,
-        FEATURE_PARTLY,
+        FEATURE_PARTIAL,
         FEATURE_YES,
 };
 

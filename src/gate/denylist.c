@@ -6,11 +6,11 @@
 #include <string.h>
 
 #include "gate/wrapper_commands.h"
-#include "policy/caps.h"
-#include "policy/pattern.h"
+#include "policy/input_limits.h"
+#include "policy/path_pattern.h"
 
 struct search {
-        const struct plan_command *denied;
+        const struct plan_denied_command *denied;
         size_t count;
         size_t first; /* offset of the earliest match so far; SIZE_MAX: no match */
         struct denied_call *ret;
@@ -23,10 +23,10 @@ static bool matches(const char *entry, const char *name)
         char pattern[PATH_NAME_MAX + 2], path[PATH_NAME_MAX + 2];
         (void)snprintf(pattern, sizeof pattern, "/%s", entry);
         (void)snprintf(path, sizeof path, "/%s", name);
-        return pattern_match(pattern, path);
+        return path_pattern_match(pattern, path);
 }
 
-static void record_match(struct search *s, const struct shell_word *word, const struct plan_command *rule)
+static void record_match(struct search *s, const struct shell_word *word, const struct plan_denied_command *rule)
 {
         size_t length = word->text.length < sizeof s->ret->token ? word->text.length : sizeof s->ret->token - 1;
         /* An unknown part of the path before the name is shown as '$', as a variable would be written. */
@@ -62,11 +62,12 @@ static void find_line_and_column(struct denied_call *d, const char *command)
                         d->line++;
                         d->column = 1;
                 }
-                i += text_utf8_step(command + i, d->offset - i);
+                i += text_utf8_sequence_length(command + i, d->offset - i);
         }
 }
 
-bool denylist_find(const char *command, const struct plan_command *denied, size_t count, struct denied_call *ret)
+bool denylist_check(const char *command, const struct plan_denied_command *denied, size_t count,
+                    struct denied_call *ret)
 {
         struct denied_call found;
         struct search s = { denied, count, SIZE_MAX, &found };
@@ -82,8 +83,8 @@ bool denylist_find(const char *command, const struct plan_command *denied, size_
 void denylist_explain(const struct denied_call *d, struct text *out)
 {
         text_add(out, "command rejected: command uses denylisted token \"");
-        text_add_visible(out, d->token, strlen(d->token));
+        text_add_escaped(out, d->token, strlen(d->token));
         text_format(out, "\" at line %u, column %u; gate.denied_commands: [-", d->line, d->column);
-        text_add_visible(out, d->rule->name, strlen(d->rule->name));
+        text_add_escaped(out, d->rule->name, strlen(d->rule->name));
         text_add(out, "] in the policy would allow it");
 }

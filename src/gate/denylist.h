@@ -17,13 +17,14 @@
 
 struct denied_call {
         char token[256];                 /* the word without its quotes, truncated if it is longer */
-        const struct plan_command *rule; /* the rule that denies it */
+        const struct plan_denied_command *rule; /* the rule that denies it */
         size_t offset;                   /* of the word in the command line, quotes included */
         unsigned line, column;           /* the same place, counted from 1; columns in characters */
 };
 
 /* Finds the first call of a denied command. False, and *ret untouched, when there is none. */
-bool denylist_find(const char *command, const struct plan_command *denied, size_t count, struct denied_call *ret);
+bool denylist_check(const char *command, const struct plan_denied_command *denied, size_t count,
+                    struct denied_call *ret);
 
 /* Writes the refusal for the agent: the command, its position, and the setting that would allow it. */
 void denylist_explain(const struct denied_call *d, struct text *out);

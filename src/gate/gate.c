@@ -6,14 +6,14 @@
 
 #include "base/memory.h"
 #include "gate/denylist.h"
-#include "policy/url.h"
+#include "policy/url_filter.h"
 
 /* --- before a call --- */
 
 static bool refuse_command(const struct gate *g, const char *command, struct text *ret_why)
 {
         struct denied_call found;
-        if (!denylist_find(command, g->plan->denied_commands, g->plan->denied_command_count, &found))
+        if (!denylist_check(command, g->plan->denied_commands, g->plan->denied_command_count, &found))
                 return false;
         denylist_explain(&found, ret_why);
         return true;
@@ -29,7 +29,7 @@ static bool refuse_url(const struct gate *g, const char *text, struct text *ret_
         return true;
 }
 
-bool gate_refuses(const struct gate *g, const char *tool, const json_t *arguments, struct text *ret_why)
+bool gate_check_call(const struct gate *g, const char *tool, const json_t *arguments, struct text *ret_why)
 {
         static const struct {
                 const char *tool, *parameter;
@@ -71,7 +71,7 @@ static bool scrub_value(const struct gate *g, json_t *value)
         return ok;
 }
 
-json_t *gate_scrub(const struct gate *g, json_t *value, bool *ret_failed)
+json_t *gate_scrub_result(const struct gate *g, json_t *value, bool *ret_failed)
 {
         *ret_failed = !scrub_value(g, value);
         return scrubber_take_counts(g->scrubber);

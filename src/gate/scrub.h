@@ -1,7 +1,7 @@
 /*
- * Removes secrets from text: every match of a shape, from the table of shapes.h or from the policy, is replaced by
- * [REDACTED:name]. This protects against accidents and is not a security boundary: a secret that is reversed, split by
- * spaces or encoded in a way that no shape covers passes.
+ * Removes secrets from text: every match of a pattern, from the table of secret_patterns.h or from the policy, is
+ * replaced by [REDACTED:name]. This protects against accidents and is not a security boundary: a secret that is
+ * reversed, split by spaces or encoded in a way that no pattern covers passes.
  *
  * Secrets are searched within a line; only keys in blocks span several lines. Secrets that overlap are replaced as one,
  * so no part of either is left. The name is that of the secret that begins first; of several, the longest; of several,
@@ -19,22 +19,23 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "gate/block.h"
-#include "gate/shapes.h"
+#include "gate/pem_block.h"
+#include "gate/secret_patterns.h"
 
 struct scrubber;
 
-/* A shape that a policy adds. */
-struct scrub_extra {
+/* A pattern that a policy adds. */
+struct scrub_extra_pattern {
         const char *name;       /* lower-case letters, digits, dashes */
-        const char *expression; /* as in shapes.h; the whole match is secret */
+        const char *expression; /* as in secret_patterns.h; the whole match is secret */
 };
 
 /*
- * Makes a scrubber for the shapes of the table and the extras. With extras it runs ringwall-shapes, which takes a tenth
- * of a second; without, it takes a fraction of a millisecond. The error names the shape and what is wrong with it.
+ * Makes a scrubber for the patterns of the table and the extras. With extras it runs ringwall-secret-patterns, which
+ * takes a tenth of a second; without, it takes a fraction of a millisecond. The error names the pattern and what is
+ * wrong with it.
  */
-int scrubber_new(const struct scrub_extra *extras, size_t count, struct scrubber **ret, struct error *e);
+int scrubber_new(const struct scrub_extra_pattern *extras, size_t count, struct scrubber **ret, struct error *e);
 void scrubber_free(struct scrubber *s);
 static inline void scrubber_free_pointer(struct scrubber **s)
 {
@@ -42,11 +43,11 @@ static inline void scrubber_free_pointer(struct scrubber **s)
 }
 #define CLEANUP_SCRUBBER CLEANUP(scrubber_free_pointer)
 
-/* How many secrets were removed so far, by shape. Shapes that share a name are counted under the first of them. */
-size_t scrubber_shapes(const struct scrubber *s);
-const char *scrubber_name(const struct scrubber *s, size_t shape);
+/* How many secrets were removed so far, by pattern. Patterns that share a name are counted under the first of them. */
+size_t scrubber_pattern_count(const struct scrubber *s);
+const char *scrubber_name(const struct scrubber *s, size_t pattern);
 /* For tests. */
-uint64_t scrubber_count(const struct scrubber *s, size_t shape);
+uint64_t scrubber_hits(const struct scrubber *s, size_t pattern);
 
 /* Counts by name of the secrets removed since the previous call, as a JSON object. NULL if there were none. */
 json_t *scrubber_take_counts(struct scrubber *s);
@@ -68,7 +69,7 @@ struct scrub_stream {
         enum alphabet alphabet; /* the secret continues as long as characters of this alphabet follow, */
         bool in_block;          /* or until the block ends, */
         size_t block_at;        /* which has been parsed up to here */
-        struct block block;
+        struct pem_block block;
 };
 
 void scrub_stream_init(struct scrub_stream *s, struct scrubber *scrubber);

@@ -14,7 +14,7 @@
 #include "base/memory.h"
 
 /* What a wrapper runs. */
-enum runs {
+enum wrapper_kind {
         RUNS_WORDS,     /* the words after the options, as a command */
         RUNS_JOINED,    /* the words after the options, joined to one shell command line */
         RUNS_FIRST,     /* the first word after the options, as a command line */
@@ -25,7 +25,7 @@ enum runs {
 
 struct wrapper {
         const char *name;
-        enum runs runs;
+        enum wrapper_kind runs;
         const char *valued;      /* option letters whose value is the rest of the word, or else the next word */
         const char *attached;    /* … whose optional value can only be the rest of the word */
         const char *line;        /* … whose value is a command line */
@@ -102,11 +102,11 @@ struct walk {
         void *context;
 };
 
-static void follow(struct walk *k, const struct shell_word *words, size_t count, unsigned depth);
+static void walk_wrapped(struct walk *k, const struct shell_word *words, size_t count, unsigned depth);
 
 static void follow_command(void *context, const struct shell_command *command)
 {
-        follow(context, command->words, command->count, command->depth);
+        walk_wrapped(context, command->words, command->count, command->depth);
 }
 
 /* The text without its first bytes. */
@@ -158,11 +158,11 @@ static bool is_listed(const char *names, struct shell_text option)
 
 static void walk_line(struct walk *k, struct shell_text line, unsigned depth)
 {
-        command_line_walk(line, depth, follow_command, k);
+        shell_walk_commands(line, depth, follow_command, k);
 }
 
 /* The words of one command that have not been parsed yet. */
-struct rest {
+struct wrapper_args {
         struct walk *walk;
         const struct wrapper *wrapper;
         const struct shell_word *words;
@@ -172,14 +172,14 @@ struct rest {
         bool is_script;  /* one of the `script` options was given */
 };
 
-static void skip_word(struct rest *r)
+static void skip_word(struct wrapper_args *r)
 {
         r->words++;
         r->count--;
 }
 
 /* -abc: each letter is an option, up to the first that takes a value. */
-static void parse_short_options(struct rest *r)
+static void parse_short_options(struct wrapper_args *r)
 {
         struct shell_text t = r->words->text;
         const struct wrapper *wrapper = r->wrapper;
@@ -203,7 +203,7 @@ static void parse_short_options(struct rest *r)
         }
 }
 
-static void parse_long_option(struct rest *r)
+static void parse_long_option(struct wrapper_args *r)
 {
         static const char split[] = "--split-string=";
         struct shell_text t = r->words->text;
@@ -232,7 +232,7 @@ static bool is_option(const struct wrapper *wrapper, struct shell_text t)
         return wrapper->assignments && is_word(t, "-");
 }
 
-static void parse_options(struct rest *r)
+static void parse_options(struct wrapper_args *r)
 {
         bool ended = false;
         while (r->count) {
@@ -253,7 +253,7 @@ static void parse_options(struct rest *r)
 }
 
 /* Writes the words with a space after each; the caller has made both arrays long enough. */
-static size_t join_words(const struct rest *r, char *bytes, unsigned *origins)
+static size_t join_words(const struct wrapper_args *r, char *bytes, unsigned *origins)
 {
         size_t used = 0;
         for (size_t i = 0; i < r->count; i++) {
@@ -268,7 +268,7 @@ static size_t join_words(const struct rest *r, char *bytes, unsigned *origins)
         return used;
 }
 
-static void walk_joined_words(struct rest *r)
+static void walk_joined_words(struct wrapper_args *r)
 {
         size_t length = 0;
         for (size_t i = 0; i < r->count; i++)
@@ -281,7 +281,7 @@ static void walk_joined_words(struct rest *r)
         free(origins);
 }
 
-static void walk_option_values(struct rest *r)
+static void walk_option_values(struct wrapper_args *r)
 {
         while (r->count) {
                 parse_options(r);
@@ -291,7 +291,7 @@ static void walk_option_values(struct rest *r)
 }
 
 /* find … -exec COMMAND… ; … */
-static void walk_exec_actions(struct rest *r)
+static void walk_exec_actions(struct wrapper_args *r)
 {
         static const char *const actions[] = { "-exec", "-execdir", "-ok", "-okdir" };
         while (r->count) {
@@ -304,11 +304,11 @@ static void walk_exec_actions(struct rest *r)
                 const struct shell_word *first = r->words;
                 while (r->count && !is_word(r->words->text, ";") && !is_word(r->words->text, "+"))
                         skip_word(r);
-                follow(r->walk, first, (size_t)(r->words - first), r->depth + 1);
+                walk_wrapped(r->walk, first, (size_t)(r->words - first), r->depth + 1);
         }
 }
 
-static void skip_operands(struct rest *r)
+static void skip_operands(struct wrapper_args *r)
 {
         for (unsigned i = 0; i < r->wrapper->operands && r->count; i++)
                 skip_word(r);
@@ -317,7 +317,7 @@ static void skip_operands(struct rest *r)
 }
 
 /* Walks the command lines that one wrapper runs. True if the remaining words are a command that it runs. */
-static bool follow_wrapper(struct rest *r)
+static bool follow_wrapper(struct wrapper_args *r)
 {
         if (r->wrapper->runs == RUNS_EXEC) {
                 walk_exec_actions(r);
@@ -338,13 +338,13 @@ static bool follow_wrapper(struct rest *r)
         return r->wrapper->runs == RUNS_WORDS;
 }
 
-static void follow(struct walk *k, const struct shell_word *words, size_t count, unsigned depth)
+static void walk_wrapped(struct walk *k, const struct shell_word *words, size_t count, unsigned depth)
 {
         if (depth > COMMAND_DEPTH_MAX)
                 return;
         while (count) {
                 k->visit(k->context, words);
-                struct rest r = { k, wrapper_of(words), words + 1, count - 1, depth, false, false };
+                struct wrapper_args r = { k, wrapper_of(words), words + 1, count - 1, depth, false, false };
                 if (!r.wrapper || !follow_wrapper(&r))
                         return;
                 words = r.words;

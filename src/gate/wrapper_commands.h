@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "gate/command_line.h"
+#include "gate/shell_grammar.h"
 
 /* Receives `word`, the name or path of a program that is called. */
 typedef void call_visit(void *context, const struct shell_word *word);

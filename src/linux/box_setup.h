@@ -1,7 +1,7 @@
 /*
  * A wall is a struct of functions: probe the kernel, prepare the wall, apply it, confine the calling process itself,
  * report what the wall enforces. Each wall has its own file (wall_*.c), and wall_table.c lists them all. launch.c calls
- * prepare and apply in the table's order, each in the right process; the doctor calls probe; restrict.c calls
+ * prepare and apply in the table's order, each in the right process; the doctor calls probe; restrict_self.c calls
  * confine_self.
  */
 #ifndef RINGWALL_LINUX_BOX_SETUP_H
@@ -14,9 +14,9 @@
 #include "base/text.h"
 #include "linux/guard.h"
 #include "linux/guard_aliases.h"
-#include "linux/places.h"
+#include "linux/resolved_paths.h"
 #include "linux/pty.h"
-#include "linux/ruleset.h"
+#include "linux/landlock_ruleset.h"
 #include "platform/box.h"
 #include "platform/platform.h"
 
@@ -29,7 +29,7 @@ struct box_setup {
         int control;             /* a socket to the front */
         int to_keeper;           /* in the command's process: a socket to the keeper */
         struct pty pty;
-        struct places places;    /* only without a mount namespace */
+        struct resolved_paths places;    /* only without a mount namespace */
         struct ruleset rules;    /* for the command's files */
         bool scoped;             /* without a pid namespace: Landlock keeps the box's signals inside the box */
         int guard;               /* enum filter_guard, or FILTER_NO_GUARD */
@@ -40,7 +40,7 @@ struct box_setup {
 /* A ringwall process, or a user of libringwall, that confines itself and has no keeper. */
 struct self_confinement {
         const struct plan *plan;     /* NULL: no files, no programs, only the machine's network */
-        const struct places *places; /* of the plan */
+        const struct resolved_paths *places; /* of the plan */
 };
 
 struct wall_ops {

@@ -11,7 +11,7 @@
  * How a parent is found: by trying our own cgroup, its parent, and the root of the tree. The parent must have the
  * controllers and be writable. Where systemd runs, it manages the tree and disables controllers that it considers
  * unused, so only a cgroup that it marked as delegated will do. If there is none, systemd's manager is asked for a
- * scope (scope.c), which becomes the parent.
+ * scope (systemd_scope.c), which becomes the parent.
  *
  * Controllers that had to be enabled in a parent stay enabled: disabling one would lift the limits of other boxes.
  *
@@ -43,8 +43,8 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "linux/cgroup_files.h"
-#include "linux/detach.h"
-#include "linux/scope.h"
+#include "linux/daemonize.h"
+#include "linux/systemd_scope.h"
 
 enum {
         CPU_PERIOD_US = 100000,    /* the kernel's default */
@@ -56,14 +56,14 @@ enum {
 
 /* --- settings --- */
 
-static void add(struct cgroup_setting *s, size_t *count, const char *controller, const char *file, uint64_t value)
+static void add(struct cgroup_write_entry *s, size_t *count, const char *controller, const char *file, uint64_t value)
 {
-        s[*count] = (struct cgroup_setting){ .controller = controller, .file = file };
+        s[*count] = (struct cgroup_write_entry){ .controller = controller, .file = file };
         (void)snprintf(s[*count].value, sizeof s[*count].value, "%" PRIu64, value);
         ++*count;
 }
 
-size_t cgroup_settings(const struct cgroup_limits *limits, struct cgroup_setting ret[CGROUP_SETTINGS_MAX])
+size_t cgroup_write_entries(const struct cgroup_limits *limits, struct cgroup_write_entry ret[CGROUP_WRITE_ENTRIES_MAX])
 {
         size_t count = 0;
         if (limits->memory) {
@@ -81,7 +81,7 @@ size_t cgroup_settings(const struct cgroup_limits *limits, struct cgroup_setting
         return count;
 }
 
-static int write_setting(int directory, const struct cgroup_setting *s)
+static int write_setting(int directory, const struct cgroup_write_entry *s)
 {
         int r = cgroup_write(directory, s->file, s->value);
         /* A kernel that was built without swap has no such file and does not need it. */
@@ -110,8 +110,8 @@ static void remove_cgroup(int parent, const char *name)
 /* Runs as: the janitor, a child of the front with the front's rights. */
 static _Noreturn void run_janitor(int janitor_end, int parent, const char *name)
 {
-        detach("rw-janitor", janitor_end, parent);
-        detach_await_end(0);
+        daemonize_child("rw-janitor", janitor_end, parent);
+        wait_for_eof(0);
         remove_cgroup(1, name);
         _exit(0);
 }
@@ -158,7 +158,7 @@ static bool is_delegated(int parent, const char *path)
         for (size_t i = 0; i < ARRAY_SIZE(attributes); i++) {
                 char value[2] = "";
                 if (fgetxattr(parent, attributes[i], value, sizeof value) == 1 && value[0] == '1')
-                        return !name || !text_starts(name, "/user@");
+                        return !name || !text_has_prefix(name, "/user@");
         }
         return false;
 }
@@ -175,10 +175,10 @@ static int enable_controller(int parent, const char *path, const char *controlle
         int r = cgroup_read_line(parent, "cgroup.controllers", text, sizeof text);
         if (r < 0)
                 return error_errno(e, -r, "cannot read %.160s/cgroup.controllers", path);
-        if (!cgroup_has_word(text, controller))
+        if (!cgroup_has_controller(text, controller))
                 return error_set(e, ENODEV, "%.160s has no %s controller", path, controller);
         r = cgroup_read_line(parent, "cgroup.subtree_control", text, sizeof text);
-        if (r == 0 && cgroup_has_word(text, controller))
+        if (r == 0 && cgroup_has_controller(text, controller))
                 return 0;
         /* The kernel would refuse some controllers, and for others turn this into a threaded cgroup. */
         if (r == 0 && !is_root_cgroup(parent) &&
@@ -189,7 +189,7 @@ static int enable_controller(int parent, const char *path, const char *controlle
         return r < 0 ? error_errno(e, -r, "cannot enable the %s controller in %.160s", controller, path) : 0;
 }
 
-static int open_parent(const char *path, bool is_scope, const struct cgroup_setting *settings, size_t count,
+static int open_parent(const char *path, bool is_scope, const struct cgroup_write_entry *settings, size_t count,
                        struct error *e)
 {
         CLEANUP_FD int parent = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -210,7 +210,7 @@ static int open_parent(const char *path, bool is_scope, const struct cgroup_sett
 
 /* --- the cgroup --- */
 
-static int make_below(const char *path, bool is_scope, const struct cgroup_setting *settings, size_t count,
+static int make_below(const char *path, bool is_scope, const struct cgroup_write_entry *settings, size_t count,
                       struct cgroup *ret, struct error *e)
 {
         uint32_t number = 0;
@@ -244,10 +244,10 @@ static int make_below(const char *path, bool is_scope, const struct cgroup_setti
  */
 static int make_near_own(bool in_scope, const struct cgroup_limits *limits, struct cgroup *ret, struct error *e)
 {
-        struct cgroup_setting settings[CGROUP_SETTINGS_MAX];
-        size_t count = cgroup_settings(limits, settings), top = 0;
+        struct cgroup_write_entry settings[CGROUP_WRITE_ENTRIES_MAX];
+        size_t count = cgroup_write_entries(limits, settings), top = 0;
         char path[PATH_MAX];
-        int r = cgroup_find_own(path, sizeof path, &top);
+        int r = cgroup_path_of_self(path, sizeof path, &top);
         if (r < 0)
                 return error_set(e, -r, "no cgroup2 mount contains our own cgroup");
         const char *last = strrchr(path, '/');
@@ -273,24 +273,24 @@ static int make_near_own(bool in_scope, const struct cgroup_limits *limits, stru
         return r;
 }
 
-int cgroup_make_directly(const struct cgroup_limits *limits, struct cgroup *ret, struct error *e)
+int cgroup_create_direct(const struct cgroup_limits *limits, struct cgroup *ret, struct error *e)
 {
         *ret = CGROUP_NONE;
         return make_near_own(false, limits, ret, e);
 }
 
-int cgroup_make_in_scope(const struct cgroup_limits *limits, struct cgroup *ret, struct error *e)
+int cgroup_create_in_scope(const struct cgroup_limits *limits, struct cgroup *ret, struct error *e)
 {
         *ret = CGROUP_NONE;
-        int r = scope_enter(e);
+        int r = systemd_scope_enter(e);
         return r < 0 ? r : make_near_own(true, limits, ret, e);
 }
 
-int cgroup_make(const struct cgroup_limits *limits, struct cgroup *ret, struct error *e)
+int cgroup_create(const struct cgroup_limits *limits, struct cgroup *ret, struct error *e)
 {
         struct error direct = { 0 }, scope = { 0 };
-        int r = cgroup_make_directly(limits, ret, &direct);
-        if (r == 0 || cgroup_make_in_scope(limits, ret, &scope) == 0)
+        int r = cgroup_create_direct(limits, ret, &direct);
+        if (r == 0 || cgroup_create_in_scope(limits, ret, &scope) == 0)
                 return 0;
         return error_set(e, -r, "%.130s; %.130s ('ringwall doctor' says more)", direct.text, scope.text);
 }
@@ -323,14 +323,14 @@ void cgroup_read_usage(const struct cgroup *c, struct resource_usage *ret)
         if (c->directory < 0)
                 return;
         if (cgroup_read_line(c->directory, "memory.peak", text, sizeof text) == 0 &&
-            text_to_number(text, strlen(text), &peak))
+            text_parse_unsigned(text, strlen(text), &peak))
                 ret->memory_peak = peak;
         if (cgroup_read(c->directory, "memory.events", text, sizeof text) == 0) {
-                ret->own_ooms = cgroup_value(text, "oom");
-                ret->oom_kills = cgroup_value(text, "oom_kill");
+                ret->own_ooms = cgroup_event_count(text, "oom");
+                ret->oom_kills = cgroup_event_count(text, "oom_kill");
         }
         if (cgroup_read(c->directory, "pids.events", text, sizeof text) == 0)
-                ret->forks_denied = cgroup_value(text, "max");
+                ret->forks_denied = cgroup_event_count(text, "max");
         if (cgroup_read(c->directory, "cpu.stat", text, sizeof text) == 0)
-                ret->cpu_time = cgroup_value(text, "usage_usec");
+                ret->cpu_time = cgroup_event_count(text, "usage_usec");
 }

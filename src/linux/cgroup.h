@@ -29,14 +29,15 @@ struct cgroup {
 #define CGROUP_NONE ((struct cgroup){ .directory = -1, .parent = -1, .lifeline = -1, .janitor = -1 })
 
 /* A file to write, and its controller. */
-struct cgroup_setting {
+struct cgroup_write_entry {
         const char *controller, *file;
         char value[48];
 };
-enum { CGROUP_SETTINGS_MAX = 5 };
+enum { CGROUP_WRITE_ENTRIES_MAX = 5 };
 
 /* The files that set these limits; returns their number. Opens no file. */
-size_t cgroup_settings(const struct cgroup_limits *limits, struct cgroup_setting ret[CGROUP_SETTINGS_MAX]);
+size_t cgroup_write_entries(const struct cgroup_limits *limits,
+                            struct cgroup_write_entry ret[CGROUP_WRITE_ENTRIES_MAX]);
 
 /*
  * Makes a cgroup: directly, where a part of the tree is delegated to us, else in a scope of a systemd manager, into
@@ -44,11 +45,11 @@ size_t cgroup_settings(const struct cgroup_limits *limits, struct cgroup_setting
  * systemd manages the tree, it changes only a delegated part or that scope. Call cgroup_remove() in any case: it
  * removes what was made.
  */
-int cgroup_make(const struct cgroup_limits *limits, struct cgroup *ret, struct error *e);
+int cgroup_create(const struct cgroup_limits *limits, struct cgroup *ret, struct error *e);
 
 /* Each of the two ways separately, for the doctor. */
-int cgroup_make_directly(const struct cgroup_limits *limits, struct cgroup *ret, struct error *e);
-int cgroup_make_in_scope(const struct cgroup_limits *limits, struct cgroup *ret, struct error *e);
+int cgroup_create_direct(const struct cgroup_limits *limits, struct cgroup *ret, struct error *e);
+int cgroup_create_in_scope(const struct cgroup_limits *limits, struct cgroup *ret, struct error *e);
 
 /*
  * Runs first in the keeper, which was cloned into the cgroup: closes the descriptors and lets the OOM killer kill the

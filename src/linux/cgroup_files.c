@@ -24,14 +24,14 @@ static const char *path_below(const char *path, const char *root)
         if (strcmp(root, "/") == 0)
                 return path;
         size_t length = strlen(root);
-        if (!text_starts(path, root) || (path[length] && path[length] != '/'))
+        if (!text_has_prefix(path, root) || (path[length] && path[length] != '/'))
                 return NULL;
         return path + length;
 }
 
-int cgroup_find(const char *mountinfo, const char *cgroup, char *ret_path, size_t size, size_t *ret_top)
+int cgroup_parse_path(const char *mountinfo, const char *cgroup, char *ret_path, size_t size, size_t *ret_top)
 {
-        const char *own = text_starts(cgroup, "0::") ? cgroup : strstr(cgroup, "\n0::");
+        const char *own = text_has_prefix(cgroup, "0::") ? cgroup : strstr(cgroup, "\n0::");
         if (!own)
                 return -ENOENT;
         own += *own == '\n' ? 4 : 3;
@@ -39,7 +39,7 @@ int cgroup_find(const char *mountinfo, const char *cgroup, char *ret_path, size_
         int n = snprintf(path, sizeof path, "%.*s", (int)strcspn(own, "\n"), own);
         if (n < 0 || (size_t)n >= sizeof path)
                 return -ENAMETOOLONG;
-        for (struct mount m; mountinfo_next(&mountinfo, &m);) {
+        for (struct mountinfo_entry m; mountinfo_next(&mountinfo, &m);) {
                 const char *rest = strcmp(m.type, "cgroup2") == 0 ? path_below(path, m.root) : NULL;
                 if (!rest || strstr(path, "/..")) /* "/.." is a cgroup outside our cgroup namespace */
                         continue;
@@ -50,7 +50,7 @@ int cgroup_find(const char *mountinfo, const char *cgroup, char *ret_path, size_
         return -ENOENT;
 }
 
-int cgroup_find_of(pid_t pid, char *ret_path, size_t size, size_t *ret_top)
+int cgroup_path_of_pid(pid_t pid, char *ret_path, size_t size, size_t *ret_top)
 {
         CLEANUP_FREE char *mountinfo = NULL;
         CLEANUP_FREE char *cgroup = NULL;
@@ -60,12 +60,12 @@ int cgroup_find_of(pid_t pid, char *ret_path, size_t size, size_t *ret_top)
         int r = mountinfo_read(&mountinfo);
         if (r == 0)
                 r = fd_read_file(file, PROC_CAP, &cgroup, &length, NULL);
-        return r != 0 ? r : cgroup_find(mountinfo, cgroup, ret_path, size, ret_top);
+        return r != 0 ? r : cgroup_parse_path(mountinfo, cgroup, ret_path, size, ret_top);
 }
 
-int cgroup_find_own(char *ret_path, size_t size, size_t *ret_top)
+int cgroup_path_of_self(char *ret_path, size_t size, size_t *ret_top)
 {
-        return cgroup_find_of(getpid(), ret_path, size, ret_top);
+        return cgroup_path_of_pid(getpid(), ret_path, size, ret_top);
 }
 
 int cgroup_read(int directory, const char *name, char *ret_text, size_t size)
@@ -92,7 +92,7 @@ int cgroup_write(int directory, const char *name, const char *text)
         return fd < 0 ? -errno : fd_write_all(fd, text, strlen(text));
 }
 
-bool cgroup_has_word(const char *words, const char *word)
+bool cgroup_has_controller(const char *words, const char *word)
 {
         size_t length = strlen(word);
         for (const char *at = words; (at = strstr(at, word)); at += length)
@@ -101,14 +101,14 @@ bool cgroup_has_word(const char *words, const char *word)
         return false;
 }
 
-uint64_t cgroup_value(const char *lines, const char *key)
+uint64_t cgroup_event_count(const char *lines, const char *key)
 {
         size_t length = strlen(key);
         for (const char *line = lines; *line; line += strcspn(line, "\n"), line += *line == '\n') {
                 unsigned long long value = 0;
                 const char *digits = line + length + 1;
-                if (text_starts(line, key) && line[length] == ' ' &&
-                    text_to_number(digits, strcspn(digits, "\n"), &value))
+                if (text_has_prefix(line, key) && line[length] == ' ' &&
+                    text_parse_unsigned(digits, strcspn(digits, "\n"), &value))
                         return value;
         }
         return 0;

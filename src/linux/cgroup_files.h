@@ -14,11 +14,11 @@
  * -ENOENT when no cgroup2 is mounted, or when the mount does not contain our cgroup. *ret_top is the length of the
  * mount point at the start of the path. Opens no file.
  */
-int cgroup_find(const char *mountinfo, const char *cgroup, char *ret_path, size_t size, size_t *ret_top);
+int cgroup_parse_path(const char *mountinfo, const char *cgroup, char *ret_path, size_t size, size_t *ret_top);
 
 /* The same from /proc: for another process in our mount namespace, or for ourselves. */
-int cgroup_find_of(pid_t pid, char *ret_path, size_t size, size_t *ret_top);
-int cgroup_find_own(char *ret_path, size_t size, size_t *ret_top);
+int cgroup_path_of_pid(pid_t pid, char *ret_path, size_t size, size_t *ret_top);
+int cgroup_path_of_self(char *ret_path, size_t size, size_t *ret_top);
 
 /* The first line of a file in a cgroup's directory. */
 int cgroup_read_line(int directory, const char *name, char *ret_text, size_t size);
@@ -29,9 +29,9 @@ int cgroup_read(int directory, const char *name, char *ret_text, size_t size);
 int cgroup_write(int directory, const char *name, const char *text);
 
 /* Is `word` one of `words`, which are separated by single spaces? */
-bool cgroup_has_word(const char *words, const char *word);
+bool cgroup_has_controller(const char *words, const char *word);
 
 /* The number after a key in "key number\n" lines, as in memory.events; 0 if the key is missing. */
-uint64_t cgroup_value(const char *lines, const char *key);
+uint64_t cgroup_event_count(const char *lines, const char *key);
 
 #endif

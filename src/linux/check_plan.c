@@ -6,7 +6,7 @@
 
 #include "linux/landlock_table.h"
 #include "platform/platform.h"
-#include "policy/messages.h"
+#include "policy/diagnostics.h"
 
 /* Checks the network of a box without a network namespace. */
 static int check_proxies(const struct plan *plan, struct error *e)
@@ -18,7 +18,7 @@ static int check_proxies(const struct plan *plan, struct error *e)
                         "at level standard no port can be published, because a program that may listen "
                         "there could listen on every address of this machine; use --level strict",
                         e);
-        if (!plan_reaches_out(plan))
+        if (!plan_needs_egress(plan))
                 return error_not_enforceable(from,
                                              "at level standard a box has no loopback of its own, only hosts that are "
                                              "named; use --allow-domain, or --level strict",

@@ -21,7 +21,7 @@
 #include "linux/filter_install.h"
 #include "linux/kernel_abi.h"
 #include "linux/landlock_table.h"
-#include "linux/ruleset.h"
+#include "linux/landlock_ruleset.h"
 
 /* As in an ordinary user's process outside a user namespace of its own. */
 static bool has_no_capabilities(void)
@@ -55,7 +55,7 @@ int confine_set_ptrace_effective(bool effective, struct error *e)
         return syscall(SYS_capset, &header, sets) < 0 ? error_errno(e, errno, "cannot change the capability sets") : 0;
 }
 
-int confine_privileges(bool keep_ptrace, struct error *e)
+int drop_privileges(bool keep_ptrace, struct error *e)
 {
         /* The first capability that the kernel does not know gives EINVAL. A process without capabilities may not
            drop any (EPERM), but cannot gain one either: no_new_privs. */
@@ -75,7 +75,7 @@ int confine_privileges(bool keep_ptrace, struct error *e)
         return 0;
 }
 
-int confine_memory(struct error *e)
+int enable_mdwe(struct error *e)
 {
         if (prctl(PR_SET_MDWE, PR_MDWE_REFUSE_EXEC_GAIN, 0, 0, 0) < 0)
                 return error_errno(e, errno, "cannot forbid turning written memory into code, which needs Linux 6.3 "
@@ -90,12 +90,12 @@ static int allow(struct ruleset *r, const char *path, enum ruleset_access access
         if (fd < 0)
                 return errno == ENOENT || errno == ENOTDIR || errno == EACCES
                         ? 0 : error_errno(r->error, errno, "cannot open %s", path);
-        return ruleset_allow(r, fd, path, access);
+        return ruleset_allow_path(r, fd, path, access);
 }
 
-int confine_files(const struct plan *plan, struct ruleset *ret, struct error *e)
+int landlock_under_mounts_build(const struct plan *plan, struct ruleset *ret, struct error *e)
 {
-        int r = ruleset_begin(ret, plan->scalar[PLAN_ALLOW_NETWORK].value, e);
+        int r = ruleset_new(ret, plan->scalar[PLAN_ALLOW_NETWORK].value, e);
         if (r == 0)
                 r = allow(ret, "/", RULESET_READ);
         for (size_t i = 0; r == 0 && i < plan->rules.count; i++) {

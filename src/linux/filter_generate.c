@@ -136,8 +136,8 @@ static size_t emit_jump(struct program *p, uint16_t comparison, uint32_t k, size
 static int call_number(enum filter_arch arch, const char *call)
 {
         for (size_t i = 0; i < filter_number_count; i++)
-                if (!strcmp(filter_numbers[i].call, call))
-                        return filter_numbers[i].numbers[arch];
+                if (!strcmp(filter_extra_numbers[i].call, call))
+                        return filter_extra_numbers[i].numbers[arch];
         /* Negative where the architecture lacks the call. The tests find a name that no architecture has. */
         return seccomp_syscall_resolve_name_arch(filter_abis[arch].audit, call);
 }
@@ -172,7 +172,7 @@ static void set_for_rights(const struct program *p, enum filter_arch arch, struc
         unsigned rights = p->rights;
         bool taken[FILTER_NUMBERS_MAX] = { false };
         for (size_t i = 0; i < FILTER_NUMBERS_MAX; i++)
-                verdicts[i] = (struct verdict){ .action = filter_unknown };
+                verdicts[i] = (struct verdict){ .action = filter_default_action };
         for (const struct filter_group *g = filter_groups; g < filter_groups + filter_group_count; g++)
                 for (const char *const *call = g->calls; *call; call++) {
                         struct verdict v = { .action = (rights & g->right) == g->right ? g->with : g->without };
@@ -221,12 +221,12 @@ static void find_ranges(struct program *p, enum filter_arch arch, bool guard)
                 add_range(p, FILTER_NUMBERS_MAX, (struct verdict){ .action = FILTER_PASS });
                 return;
         }
-        add_range(p, FILTER_NUMBERS_MAX, (struct verdict){ .action = filter_unknown });
+        add_range(p, FILTER_NUMBERS_MAX, (struct verdict){ .action = filter_default_action });
         if (!filter_abis[arch].foreign)
                 return;
         add_range(p, filter_abis[arch].foreign, (struct verdict){ .action = SECCOMP_RET_KILL_PROCESS });
         /* -1 is not a call: a tracer sets it to skip one. */
-        add_range(p, UINT32_MAX, (struct verdict){ .action = filter_unknown });
+        add_range(p, UINT32_MAX, (struct verdict){ .action = filter_default_action });
 }
 
 /* --- the layout --- */
@@ -337,7 +337,7 @@ static void print_notified(enum filter_arch arch)
         printf("};\n\n");
 }
 
-static struct filter_span print_program(enum filter_arch arch, bool guard, unsigned rights, size_t *used)
+static struct program_slice print_program(enum filter_arch arch, bool guard, unsigned rights, size_t *used)
 {
         static struct program p;
         p.rights = rights;
@@ -348,14 +348,14 @@ static struct filter_span print_program(enum filter_arch arch, bool guard, unsig
         print_code(&p, guard);
         if (*used + p.count > UINT16_MAX)
                 fail("more than %d instructions in all", UINT16_MAX);
-        struct filter_span span = { (uint16_t)*used, (uint16_t)p.count };
+        struct program_slice span = { (uint16_t)*used, (uint16_t)p.count };
         *used += p.count;
         return span;
 }
 
 static void print_programs(enum filter_arch arch)
 {
-        struct filter_span spans[FILTER_RIGHTS_COUNT], guards[FILTER_GUARD_COUNT];
+        struct program_slice spans[FILTER_RIGHTS_COUNT], guards[FILTER_GUARD_COUNT];
         size_t used = 0;
         printf("/* Generated from filter_table.c by filter_generate.c: do not edit. */\n"
                "#include \"linux/filter_install.h\"\n\n"

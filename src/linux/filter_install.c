@@ -34,8 +34,8 @@ static const struct filter_programs *native_programs(void)
 enum { COMBINED_MAX = 1024 }; /* instructions */
 
 /* Concatenates two programs: the guard's, which jumps to its own end, and the one for the rights. */
-static int concatenate(const struct filter_programs *programs, const struct filter_span *first,
-                       const struct filter_span *second, struct sock_filter code[COMBINED_MAX])
+static int concatenate(const struct filter_programs *programs, const struct program_slice *first,
+                       const struct program_slice *second, struct sock_filter code[COMBINED_MAX])
 {
         if (first->count + second->count > COMBINED_MAX)
                 return -E2BIG;
@@ -51,7 +51,7 @@ int filter_install(unsigned rights, int guard, int *ret_listener)
                 return -EOPNOTSUPP;
         if (rights >= FILTER_RIGHTS_COUNT || guard >= FILTER_GUARD_COUNT)
                 return -EINVAL;
-        const struct filter_span *span = &programs->variants[rights];
+        const struct program_slice *span = &programs->variants[rights];
         struct sock_filter combined[COMBINED_MAX];
         struct sock_fprog program = {
                 .len = span->count,
@@ -125,7 +125,7 @@ int filter_errno(unsigned rights, const struct seccomp_data *data)
         const struct filter_programs *programs = native_programs();
         if (!programs || rights >= FILTER_RIGHTS_COUNT)
                 return EPERM;
-        const struct filter_span *span = &programs->variants[rights];
+        const struct program_slice *span = &programs->variants[rights];
         uint32_t verdict = simulate(programs->code + span->start, span->count, data);
         bool notified = (verdict & SECCOMP_RET_ACTION_FULL) == SECCOMP_RET_USER_NOTIF;
         return notified ? (int)(verdict & SECCOMP_RET_DATA) : EPERM;

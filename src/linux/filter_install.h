@@ -39,7 +39,7 @@ enum filter_guard {
 enum { FILTER_NO_GUARD = -1 };
 
 /* The filter that the plan needs: enum filter_right. `guard` of the box: enum filter_guard, or FILTER_NO_GUARD. */
-unsigned filter_rights(const struct plan *plan, int guard);
+unsigned filter_rights_from_plan(const struct plan *plan, int guard);
 
 /*
  * Restricts the calling thread, and all that it starts, permanently. Runs as: any process with no_new_privs set and one
@@ -76,10 +76,10 @@ const struct filter_notified *filter_find_notified(int number);
 /* All programs of one architecture, concatenated in `code`. */
 struct filter_programs {
         const struct sock_filter *code;
-        struct filter_span {
+        struct program_slice {
                 uint16_t start, count;
         } variants[FILTER_RIGHTS_COUNT]; /* by enum filter_right */
-        struct filter_span guards[FILTER_GUARD_COUNT]; /* by enum filter_guard; installed with a variant after it */
+        struct program_slice guards[FILTER_GUARD_COUNT]; /* by enum filter_guard; installed with a variant after it */
         const struct filter_notified *notified;
         size_t notified_count;
 };

@@ -49,7 +49,7 @@
 #define MAKE_SOCKET NOTIFY(0) /* the answer is a new socket: socket_server.c */
 #define ALWAYS(action) .with = (action), .without = (action)
 
-const uint32_t filter_unknown = FAIL(ENOSYS);
+const uint32_t filter_default_action = FAIL(ENOSYS);
 
 const struct filter_abi filter_abis[FILTER_ARCHES] = {
         [FILTER_X86_64] = { "x86_64", AUDIT_ARCH_X86_64, 0x40000000 /* x32 */ },
@@ -164,7 +164,7 @@ static const char *const namespaces[] = {
 };
 
 /* Memory, descriptors and pages of other processes. */
-static const char *const neighbours[] = {
+static const char *const other_processes[] = {
         "kcmp", "migrate_pages", "move_pages", "pidfd_getfd", "process_madvise", "process_mrelease",
         "process_vm_readv", "process_vm_writev", "ptrace", NULL,
 };
@@ -216,7 +216,7 @@ const struct filter_group filter_groups[] = {
         { "fork", FILTER_FORK, .with = ALLOW, .without = NOTIFY(EPERM), .calls = forks },
         { "conditional", ALWAYS(NOTIFY(EPERM)), .calls = conditional },
         { "namespaces", ALWAYS(NOTIFY(EPERM)), .calls = namespaces },
-        { "neighbours", ALWAYS(NOTIFY(EPERM)), .calls = neighbours },
+        { "other_processes", ALWAYS(NOTIFY(EPERM)), .calls = other_processes },
         { "machine", ALWAYS(NOTIFY(EPERM)), .calls = machine },
         { "absent", ALWAYS(FAIL(ENOSYS)), .calls = absent },
 };
@@ -452,7 +452,7 @@ const size_t filter_guard_condition_count = ARRAY_SIZE(filter_guard_conditions);
 /* From 424 on all architectures have the same numbers. libseccomp 2.5.0 knows the calls up to faccessat2. */
 #define BOTH(number) { (number), (number) }
 
-const struct filter_number filter_numbers[] = {
+const struct filter_extra_number filter_extra_numbers[] = {
         { "uretprobe", { 335, -1 } },
         { "uprobe", { 336, -1 } },
         { "close_range", BOTH(436) },
@@ -489,4 +489,4 @@ const struct filter_number filter_numbers[] = {
         { "listns", BOTH(470) },
         { "rseq_slice_yield", BOTH(471) },
 };
-const size_t filter_number_count = ARRAY_SIZE(filter_numbers);
+const size_t filter_number_count = ARRAY_SIZE(filter_extra_numbers);

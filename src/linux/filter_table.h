@@ -84,14 +84,14 @@ extern const size_t filter_guard_condition_count;
 #define FILTER_PASS UINT32_MAX
 
 /* Numbers of calls that the oldest supported libseccomp does not know; -1 where an architecture lacks the call. */
-struct filter_number {
+struct filter_extra_number {
         const char *call;
         int numbers[FILTER_ARCHES];
 };
-extern const struct filter_number filter_numbers[];
+extern const struct filter_extra_number filter_extra_numbers[];
 extern const size_t filter_number_count;
 
 /* The verdict on every call that no group names. */
-extern const uint32_t filter_unknown;
+extern const uint32_t filter_default_action;
 
 #endif

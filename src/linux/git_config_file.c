@@ -12,7 +12,7 @@ int git_config_file_read(struct arena *a, const char *path, struct git_config *r
         int r = fd_read_file(path, GIT_CONFIG_BYTES_MAX, &text, &length, &e);
         if (r < 0)
                 return r;
-        const char *kept = arena_copy(a, text, length); /* the entries point into it */
+        const char *kept = arena_strndup(a, text, length); /* the entries point into it */
         if (!kept)
                 return -ENOMEM;
         return git_config_parse_as_git(a, kept, length, ret);

@@ -45,7 +45,7 @@
 #include "policy/plan.h"
 
 struct guard_shared;
-struct places;
+struct resolved_paths;
 
 /* Guard processes where the plan limits the number of processes. Elsewhere more are forked when all are busy. */
 enum { GUARDS_WITH_PROCESS_LIMIT = 2 };
@@ -60,7 +60,7 @@ struct guard_start {
         struct refused_calls *refused; /* has the listener; also answers the notified calls that are not guarded */
         bool has_ptrace;         /* the guard has CAP_SYS_PTRACE */
         const char *scratch;     /* without a mount namespace: the box's scratch directory, or NULL */
-        const struct places *places; /* without a mount namespace: the real paths of the plan's grants */
+        const struct resolved_paths *places; /* without a mount namespace: the real paths of the plan's grants */
         int keeper;              /* without a mount namespace: a socket to the keeper, or -1 */
 };
 

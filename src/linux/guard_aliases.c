@@ -19,8 +19,8 @@
 #include "base/text.h"
 #include "linux/guard_git_paths.h"
 #include "path/real_path.h"
-#include "policy/caps.h"
-#include "policy/pattern.h"
+#include "policy/input_limits.h"
+#include "policy/path_pattern.h"
 #include "policy/rule_index.h"
 
 bool guard_is_symlink(const char *path)
@@ -32,12 +32,12 @@ bool guard_is_symlink(const char *path)
 const char *guard_rule_anchor(struct arena *a, const struct rule *r)
 {
         size_t n = rule_anchor_length(r);
-        return n ? arena_copy(a, r->path, n) : "/";
+        return n ? arena_strndup(a, r->path, n) : "/";
 }
 
 int guard_alias_add(struct guard_aliases *to, const struct rule *r, const char *path, bool link)
 {
-        struct guard_alias *slot = path ? arena_array_add(to->arena, &to->list, &to->count, sizeof *slot) : NULL;
+        struct guard_alias *slot = path ? arena_array_push(to->arena, &to->list, &to->count, sizeof *slot) : NULL;
         if (!slot)
                 return -ENOMEM;
         *slot = (struct guard_alias){ r, path, link };

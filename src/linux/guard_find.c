@@ -481,7 +481,7 @@ static bool is_plain(const char *text)
 static int plain_path(struct guard *g, int directory, const char *text, char ret[PATH_MAX])
 {
         bool absolute = *text == '/';
-        const char *names = text + (absolute ? 1 : text_starts(text, "./") ? 2 : 0);
+        const char *names = text + (absolute ? 1 : text_has_prefix(text, "./") ? 2 : 0);
         if (!is_plain(names))
                 return -EAGAIN;
         if (absolute && !guard_caller_is_waiting(g))

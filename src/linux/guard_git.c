@@ -50,7 +50,7 @@
 #include "base/text.h"
 #include "linux/guard_git_around.h"
 #include "linux/guard_git_content.h"
-#include "policy/pattern.h"
+#include "policy/path_pattern.h"
 
 enum { NAMES_MAX = 50000, DEPTH_MAX = 64 };
 
@@ -190,9 +190,9 @@ static enum meaning meaning_of(const char *path, char repository[PATH_MAX])
         }
         guard_git_strip_names(path, 1, repository);
         const char *name = path + strlen(repository);
-        if (text_starts(name, "/" GUARD_GIT_COPY_PREFIX))
+        if (text_has_prefix(name, "/" GUARD_GIT_COPY_PREFIX))
                 return MEANS_FORBIDDEN;
-        if (text_starts(name, "/sharedindex.") && is_repository(repository))
+        if (text_has_prefix(name, "/sharedindex.") && is_repository(repository))
                 return MEANS_INDEX;
         enum meaning meaning = meaning_in_folder(path, repository);
         return meaning == MEANS_NOTHING && !text_ends(path, ".lock") && is_ref(path, repository) ? MEANS_REF : meaning;
@@ -556,13 +556,13 @@ static bool is_private(const struct guard *g, const char *path)
         return g->own_mounts && name_rules_is_private(g->rules, path);
 }
 
-static const char through_link[] = "git would write through a symbolic link in a repository";
+static const char join_link_target[] = "git would write through a symbolic link in a repository";
 
 /* Denies moving a symlink, or a directory that contains one, into a repository. */
 static int judge_moved_symlinks(struct guard *g, const struct guard_name *n, const struct guard_name *source)
 {
         if (S_ISLNK(source->mode) && text_ends(n->path, "/.gitmodules") && !is_private(g, n->path))
-                return guard_git_refuse(g, n->path, through_link);
+                return guard_git_refuse(g, n->path, join_link_target);
         if ((S_ISLNK(source->mode) || S_ISDIR(source->mode)) && !is_private(g, n->path) &&
             guard_git_around_uses(g, n->path, S_ISDIR(source->mode) ? source->path : NULL))
                 return guard_git_refuse(g, n->path, submodule_is_there);
@@ -570,7 +570,7 @@ static int judge_moved_symlinks(struct guard *g, const struct guard_name *n, con
             is_private(g, n->path))
                 return 0;
         return S_ISLNK(source->mode) || directory_contains_symlinks(source->path)
-                       ? guard_git_refuse(g, n->path, through_link)
+                       ? guard_git_refuse(g, n->path, join_link_target)
                        : 0;
 }
 
@@ -600,7 +600,7 @@ int guard_git_judge_link(struct guard *g, const struct guard_name *n, const char
         if (guard_git_around_uses(g, n->path, NULL))
                 return guard_git_refuse(g, n->path, submodule_is_there);
         return text_ends(n->path, "/.gitmodules") || (is_in_repository(n->path) && !is_symlink_test(n->path, target))
-                       ? guard_git_refuse(g, n->path, through_link)
+                       ? guard_git_refuse(g, n->path, join_link_target)
                        : 0;
 }
 

@@ -32,7 +32,7 @@
 #include "linux/guard_git_content.h"
 #include "linux/guard_git_paths.h"
 #include "policy/git_config_parse.h"
-#include "policy/pattern.h"
+#include "policy/path_pattern.h"
 
 enum { DIRECTORIES = 64, DIRECTORY_BYTES = 512, WORK_TREES = 8, FRESH_MS = 100 };
 

@@ -26,7 +26,7 @@
 #include "policy/git_config.h"
 #include "policy/git_index.h"
 #include "policy/git_names.h"
-#include "policy/pattern.h"
+#include "policy/path_pattern.h"
 
 enum { CONTENT_MAX = 1 << 20, INDEX_MAX = 1 << 27 };
 
@@ -69,7 +69,8 @@ bool guard_git_has_names(const char *directory, const char *prefix)
         if (!dir)
                 fd_close(&fd);
         for (struct dirent *d; !found && (d = readdir(dir));) // cppcheck-suppress readdirCalled
-                found = strcmp(d->d_name, ".") != 0 && strcmp(d->d_name, "..") != 0 && text_starts(d->d_name, prefix);
+                found = strcmp(d->d_name, ".") != 0 && strcmp(d->d_name, "..") != 0 &&
+                        text_has_prefix(d->d_name, prefix);
         if (dir)
                 (void)closedir(dir);
         return found;
@@ -80,7 +81,7 @@ bool guard_git_is_protected(const struct guard *g, const char *path)
         for (size_t i = 0; i < g->plan->rules.count; i++) {
                 const struct rule *r = &g->plan->rules.list[i];
                 if (r->kind == RULE_PROTECT &&
-                    (r->glob ? pattern_depth(r->path, true, path) >= 0 : strcmp(r->path, path) == 0))
+                    (r->glob ? path_pattern_match_depth(r->path, true, path) >= 0 : strcmp(r->path, path) == 0))
                         return true;
         }
         return false;
@@ -106,7 +107,7 @@ static int put_copy(struct guard *g, int directory, const char *name, unsigned f
         enum { DIGITS = 16 };
         const struct timespec times[] = { old->st_atim, old->st_mtim };
         char copy[sizeof GUARD_GIT_COPY_PREFIX + DIGITS] = GUARD_GIT_COPY_PREFIX;
-        int r = random_name(copy + strlen(copy), DIGITS + 1);
+        int r = random_hex(copy + strlen(copy), DIGITS + 1);
         if (r < 0)
                 return r;
         guard_set_umask(g, 0);

@@ -30,7 +30,7 @@
 #include "base/fd.h"
 #include "base/text.h"
 #include "linux/git_config_file.h"
-#include "policy/pattern.h"
+#include "policy/path_pattern.h"
 
 static const char repository_hooks[] = "/.git/hooks";
 
@@ -87,7 +87,7 @@ static int resolve_home(struct arena *a, const char *value, const char **ret)
         for (struct passwd *p; users && !home && (p = fgetpwent(users));) // cppcheck-suppress fgetpwentCalled
                 if (strncmp(p->pw_name, value + 1, length) == 0 && !p->pw_name[length])
                         home = p->pw_dir;
-        *ret = home ? arena_join(a, home, rest) : NULL;
+        *ret = home ? arena_concat(a, home, rest) : NULL;
         if (users)
                 (void)fclose(users);
         return home && !*ret ? -ENOMEM : 0;
@@ -153,7 +153,7 @@ static int note_relative_hooks(struct guard_aliases *to, const char *value)
         }
         if (!length)
                 return 0;
-        const char *kept = arena_copy(to->arena, path, length);
+        const char *kept = arena_strndup(to->arena, path, length);
         for (size_t i = 0; kept && i < hooks->count; i++)
                 if (strcmp(hooks->list[i].path, kept) == 0)
                         return 0;
@@ -201,11 +201,11 @@ static int add_config(struct guard_aliases *to, const struct rule *r, const char
                 return 0; /* git cannot read it either */
         if (status < 0) /* git may read it later: a box could make it readable again */
                 return refuse_unreadable(to, file, -status);
-        const char *directory = arena_copy(to->arena, file, (size_t)(strrchr(file, '/') - file));
+        const char *directory = arena_strndup(to->arena, file, (size_t)(strrchr(file, '/') - file));
         int result = directory ? 0 : -ENOMEM;
         for (size_t i = 0; result == 0 && i < config.count; i++) {
                 const struct git_config_entry *x = &config.entries[i];
-                bool include = strcmp(x->key, "path") == 0 && text_starts(x->base, "include");
+                bool include = strcmp(x->key, "path") == 0 && text_has_prefix(x->base, "include");
                 if (strcmp(x->key, "hookspath") == 0 && strcmp(x->base, "core") == 0)
                         result = add_hooks_path(to, r, top, x->value);
                 if (strcmp(x->key, "templatedir") == 0 && strcmp(x->base, "init") == 0)
@@ -273,13 +273,13 @@ static int read_path_file(struct guard_aliases *to, const char *directory, const
         *ret = NULL;
         const char *file = arena_format(to->arena, "%s/%s", directory, name);
         int result = file ? fd_read_file(file, GIT_FILE_MAX, &text, &length, &e) : -ENOMEM;
-        if (is_absent(-result) || (result == 0 && !text_starts(text, prefix)))
+        if (is_absent(-result) || (result == 0 && !text_has_prefix(text, prefix)))
                 return 0;
         if (result < 0)
                 return file ? refuse_unreadable(to, file, -result) : result;
         for (length = strlen(text); length && (text[length - 1] == '\n' || text[length - 1] == '\r');)
                 text[--length] = '\0'; /* git takes other newlines for a part of the name */
-        const char *value = arena_string(to->arena, text + strlen(prefix));
+        const char *value = arena_strdup(to->arena, text + strlen(prefix));
         return value ? resolve_value(to->arena, directory, value, ret) : -ENOMEM;
 }
 
@@ -298,7 +298,7 @@ static int find_repository(struct guard_aliases *to, const char *top, const char
                 return read_path_file(to, top, ".git", "gitdir: ", ret);
         if (is_kind(git, S_IFDIR))
                 *ret = git;
-        else if (is_kind(head, S_IFREG) && is_kind(objects, S_IFDIR) && !(*ret = arena_string(to->arena, top)))
+        else if (is_kind(head, S_IFREG) && is_kind(objects, S_IFDIR) && !(*ret = arena_strdup(to->arena, top)))
                 return -ENOMEM;
         return 0;
 }
@@ -316,7 +316,7 @@ static int add_worktrees(struct guard_aliases *to, const struct rule *r, const c
                         (void)read_path_file(to, own, "gitdir", "", &git);
                 /* Without a usable gitdir the worktree is unknown, but git still reads its configuration. */
                 const char *top = git && text_ends(git, "/.git")
-                                          ? arena_copy(to->arena, git, strlen(git) - strlen("/.git"))
+                                          ? arena_strndup(to->arena, git, strlen(git) - strlen("/.git"))
                                           : own;
                 result = !top ? -ENOMEM : add_config_in(to, r, repository, "config", top);
                 if (result == 0)
@@ -341,8 +341,8 @@ static int add_module(struct guard_aliases *to, const struct rule *r, const char
         result = resolve_value(to->arena, repository, git_config_last(&config, "core", "worktree"), &work_tree);
         if (result < 0 || !work_tree)
                 return result;
-        const char **slot = arena_array_add(to->arena, &to->work_trees, &to->work_tree_count, sizeof *slot);
-        return slot && (*slot = pattern_normalise(to->arena, work_tree)) ? 0 : -ENOMEM;
+        const char **slot = arena_array_push(to->arena, &to->work_trees, &to->work_tree_count, sizeof *slot);
+        return slot && (*slot = path_normalize(to->arena, work_tree)) ? 0 : -ENOMEM;
 }
 
 /* Adds what submodules use, at any depth below .git/modules. Relative paths are relative to their work trees. */
@@ -393,7 +393,7 @@ int guard_git_paths_of(struct guard_aliases *to, const struct rule *r, const cha
 {
         const char *repository;
         int result = find_repository(to, top, &repository);
-        const char *work_tree = repository ? arena_string(to->arena, top) : NULL;
+        const char *work_tree = repository ? arena_strdup(to->arena, top) : NULL;
         if (!work_tree)
                 return repository ? -ENOMEM : result;
         return add_repository_of(to, r, repository, work_tree, NULL);
@@ -410,7 +410,7 @@ static int add_repository(struct guard_aliases *to, const struct rule *r, const 
         int result;
         while ((result = find_repository(to, top, &repository)) == 0 && !repository && *top)
                 *strrchr(top, '/') = '\0';
-        const char *work_tree = repository ? arena_string(to->arena, top) : NULL, *common;
+        const char *work_tree = repository ? arena_strdup(to->arena, top) : NULL, *common;
         if (!work_tree)
                 return repository ? -ENOMEM : result;
         result = add_repository_of(to, r, repository, work_tree, &common);
@@ -421,7 +421,7 @@ int guard_git_paths_outside(struct guard_aliases *to, const struct rule *r)
 {
         if (r->glob || !text_ends(r->path, repository_hooks))
                 return 0; /* one rule for each workspace is enough */
-        const char *top = arena_copy(to->arena, r->path, strlen(r->path) - strlen(repository_hooks));
+        const char *top = arena_strndup(to->arena, r->path, strlen(r->path) - strlen(repository_hooks));
         int result = top ? add_global_configs(to, r, top) : -ENOMEM;
         return result < 0 ? result : add_repository(to, r, top);
 }
@@ -429,7 +429,7 @@ int guard_git_paths_outside(struct guard_aliases *to, const struct rule *r)
 int guard_git_paths_inside(struct guard_aliases *to, const struct rule *r)
 {
         const char *inner = strstr(r->path, "/.git/");
-        const char *top = inner ? arena_copy(to->arena, r->path, (size_t)(inner - r->path)) : NULL;
+        const char *top = inner ? arena_strndup(to->arena, r->path, (size_t)(inner - r->path)) : NULL;
         if (!top)
                 return inner ? -ENOMEM : 0;
         int result = 0;

@@ -25,7 +25,7 @@
 #include "base/fd.h"
 #include "linux/guard.h"
 #include "linux/socket_server.h"
-#include "wire/wire.h"
+#include "wire/packet.h"
 
 enum request_kind { READ_MEMORY, COPY_FD, MAKE_SOCKET };
 
@@ -37,19 +37,19 @@ struct request {
         int number;       /* COPY_FD: the descriptor; MAKE_SOCKET: SOCK_NONBLOCK or 0 */
 };
 
-struct answer {
+struct probe_answer {
         long result; /* a length, or -errno; a descriptor is passed along with the message */
         char bytes[KEEPER_BYTES_MAX];
 };
 
 /* --- in the guard --- */
 
-static long ask(struct guard *g, const struct request *q, struct answer *ret, int *ret_fd)
+static long ask_keeper(struct guard *g, const struct request *q, struct probe_answer *ret, int *ret_fd)
 {
         *ret_fd = -1;
         guard_lock_keeper(g);
-        int r = wire_send(g->keeper, q, sizeof *q, -1);
-        ssize_t n = r < 0 ? r : wire_receive(g->keeper, ret, sizeof *ret, 0, ret_fd);
+        int r = packet_send(g->keeper, q, sizeof *q, -1);
+        ssize_t n = r < 0 ? r : packet_receive(g->keeper, ret, sizeof *ret, 0, ret_fd);
         guard_unlock_keeper(g);
         if (n < (ssize_t)sizeof ret->result)
                 return n < 0 ? n : -EPIPE;
@@ -58,11 +58,11 @@ static long ask(struct guard *g, const struct request *q, struct answer *ret, in
 
 ssize_t guard_ask_memory(struct guard *g, pid_t tid, uint64_t address, void *ret, size_t size)
 {
-        struct answer a;
+        struct probe_answer a;
         int no_fd;
         const struct request q = { .kind = READ_MEMORY, .tid = tid, .address = address,
                                    .size = size < KEEPER_BYTES_MAX ? size : KEEPER_BYTES_MAX };
-        long n = ask(g, &q, &a, &no_fd);
+        long n = ask_keeper(g, &q, &a, &no_fd);
         fd_close(&no_fd);
         if (n > (long)q.size)
                 return -EIO;
@@ -73,9 +73,9 @@ ssize_t guard_ask_memory(struct guard *g, pid_t tid, uint64_t address, void *ret
 
 static int ask_fd(struct guard *g, const struct request *q)
 {
-        struct answer a;
+        struct probe_answer a;
         CLEANUP_FD int fd = -1;
-        long r = ask(g, q, &a, &fd);
+        long r = ask_keeper(g, q, &a, &fd);
         return r < 0 ? (int)r : fd < 0 ? -EBADF : TAKE_FD(fd);
 }
 
@@ -112,7 +112,7 @@ static int copy_fd(const struct request *q)
 int guard_keeper_answer(int socket)
 {
         struct request q;
-        struct answer a = { 0 };
+        struct probe_answer a = { 0 };
         CLEANUP_FD int fd = -1;
         ssize_t n = recv(socket, &q, sizeof q, MSG_DONTWAIT);
         if (n < 0 && (errno == EAGAIN || errno == EINTR))
@@ -133,5 +133,5 @@ int guard_keeper_answer(int socket)
                 break;
         }
         size_t length = sizeof a.result + (q.kind == READ_MEMORY && a.result > 0 ? (size_t)a.result : 0);
-        return wire_send(socket, &a, length, fd < 0 ? -1 : fd);
+        return packet_send(socket, &a, length, fd < 0 ? -1 : fd);
 }

@@ -30,13 +30,13 @@
 
 #include "base/fd.h"
 #include "base/text.h"
-#include "linux/detach.h"
+#include "linux/daemonize.h"
 #include "linux/filter_install.h"
 #include "linux/guard_aliases.h"
 #include "linux/kernel_abi.h"
-#include "linux/places.h"
-#include "policy/caps.h"
-#include "wire/wire.h"
+#include "linux/resolved_paths.h"
+#include "policy/input_limits.h"
+#include "wire/packet.h"
 
 enum {
         GUARDS_MAX = 4,
@@ -286,8 +286,10 @@ static void note_refusal(struct guard *g)
         unlock(&g->shared->refused_log);
 }
 
-/* Answers a notified call that is not in rows[]: refuses it with the filter's errno, or makes a socket
- * (socket_serve()). */
+/*
+ * Answers a notified call that is not in rows[]: refuses it with the filter's errno, or makes a socket
+ * (socket_serve()).
+ */
 static void answer_unguarded_call(struct guard *g)
 {
         lock(&g->shared->refused_log, true);
@@ -527,8 +529,8 @@ static bool add_grants(struct guard *g, const struct guard_start *start)
         if (start->scratch && !name_rules_add(g->rules, &scratch, start->scratch))
                 return false;
         for (size_t i = 0; !g->own_mounts && i < start->places->count; i++) {
-                const struct place *p = &start->places->list[i];
-                bool grant = p->kind == PLACE_READ || p->kind == PLACE_WRITE;
+                const struct resolved_path *p = &start->places->list[i];
+                bool grant = p->kind == RESOLVED_READ_ONLY || p->kind == RESOLVED_WRITABLE;
                 if (grant && strcmp(p->path, p->rule->path) != 0 && !name_rules_add(g->rules, p->rule, p->path))
                         return false;
         }
@@ -584,7 +586,7 @@ int guard_fork_before_listener(const struct guard_start *start)
                 _exit(1);
         struct guard_start here = *start;
         here.keeper = STDERR_FILENO + 1;
-        if (wire_receive(here.keeper, &byte, 1, 0, &here.refused->listener) != 1 || here.refused->listener < 0)
+        if (packet_receive(here.keeper, &byte, 1, 0, &here.refused->listener) != 1 || here.refused->listener < 0)
                 _exit(1);
         guard_serve(&here);
 }

@@ -25,13 +25,13 @@
 #include "base/fd.h"
 #include "linux/command.h"
 #include "linux/confine.h"
-#include "linux/detach.h"
+#include "linux/daemonize.h"
 #include "linux/filter_install.h"
 #include "linux/guard_keeper.h"
 #include "linux/net_setup.h"
 #include "linux/resource_group.h"
 #include "linux/scratch.h"
-#include "wire/wire.h"
+#include "wire/packet.h"
 
 /* The state of the keeper. */
 struct keeper {
@@ -73,7 +73,7 @@ static int reap(const struct keeper *k, int *ret_status)
 }
 
 /* For kernels that cannot scope signals: kills child by child until none is left. A box that forks faster survives. */
-static void end_children(void)
+static void kill_children_one_by_one(void)
 {
         static const struct timespec one_millisecond = { .tv_nsec = 1000000 };
         char path[64];
@@ -100,13 +100,13 @@ static void end_children(void)
 static void kill_others(const struct keeper *k)
 {
         if (!plan_has_namespace(k->setup.plan, NAMESPACE_PID) && !k->setup.scoped) {
-                end_children();
+                kill_children_one_by_one();
         } else if (kill(-1, SIGKILL) == 0) {
                 while (waitpid(-1, NULL, 0) > 0 || errno == EINTR)
                         ;
         }
         if (k->setup.request->scratch)
-                scratch_remove(k->setup.request->scratch);
+                scratch_dir_remove(k->setup.request->scratch);
 }
 
 /*
@@ -124,8 +124,8 @@ static int fork_watchdog(const struct keeper *k)
                 return pid < 0 ? -errno : 0;
         const struct resource_group *group = k->setup.request->resources;
         const struct cgroup *cgroup = group ? &group->cgroup : NULL;
-        enum { KEEPER_PIDFD = 0 }; /* where detach() puts it */
-        detach("rw-watchdog", keeper_pidfd, cgroup ? cgroup->lifeline : -1);
+        enum { KEEPER_PIDFD = 0 }; /* where daemonize_child() puts it */
+        daemonize_child("rw-watchdog", keeper_pidfd, cgroup ? cgroup->lifeline : -1);
         struct pollfd ended = { .fd = KEEPER_PIDFD, .events = POLLIN };
         while (poll(&ended, 1, -1) < 0)
                 ;
@@ -142,7 +142,7 @@ static void fork_socket_server(struct keeper *k)
         struct refused_calls refused = k->refused;
         pid_t pid = refused.rights & FILTER_SOCKET_SERVER && refused.listener >= 0 ? fork() : -1;
         if (pid == 0) {
-                detach("rw-sockets", refused.listener, -1);
+                daemonize_child("rw-sockets", refused.listener, -1);
                 (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
                 for (refused.listener = 0; refused.listener >= 0; refused_calls_answer(&refused)) {
                         struct pollfd waiting = { .fd = refused.listener, .events = POLLIN };
@@ -170,7 +170,7 @@ static int start_guard(struct keeper *k)
         if (pid > 0)
                 guard_register_first(k->guards, pid);
         if (k->to_guard >= 0)
-                r = wire_send(k->to_guard, "", 1, k->refused.listener);
+                r = packet_send(k->to_guard, "", 1, k->refused.listener);
         else if (pid < 0)
                 r = -errno;
         fd_close(&k->refused.listener);
@@ -204,13 +204,13 @@ static int prepare_guard(struct keeper *k)
 }
 
 /* Waits until the command runs, or reports to the front why it does not. Its exec closes the socket. */
-static int await_start(int from_command, struct keeper *keeper)
+static int wait_for_command_start(int from_command, struct keeper *keeper)
 {
         /* A serve function starts without an exec, so there is none to allow. */
         bool may_exec = keeper->setup.plan->scalar[PLAN_ALLOW_EXEC].value || keeper->setup.request->serve;
         struct start_failure f;
         /* First message: one byte, perhaps with a listener, once the filter is installed; or why that failed. */
-        ssize_t n = wire_receive(from_command, &f, sizeof f, 0, &keeper->refused.listener);
+        ssize_t n = packet_receive(from_command, &f, sizeof f, 0, &keeper->refused.listener);
         /* Without the right to exec, the first notified call is the command's own exec, which ringwall's code makes. */
         int r = n == 1 && !may_exec ? refused_calls_let_exec_continue(&keeper->refused) : 0;
         if (r < 0)
@@ -227,7 +227,7 @@ static int await_start(int from_command, struct keeper *keeper)
                 const struct box_message m = { .kind = BOX_STARTED,
                                                .number = keeper->setup.rules.abi,
                                                .guard = keeper->setup.guard };
-                (void)wire_send(keeper->setup.control, &m, sizeof m, -1);
+                (void)packet_send(keeper->setup.control, &m, sizeof m, -1);
                 return 0;
         }
         if (n != sizeof f) {
@@ -247,15 +247,15 @@ static void send_refused(const struct keeper *k)
         if (unroutable) {
                 const struct refused_call call = { .number = REFUSED_NO_ROUTE, .count = unroutable };
                 struct box_message m = { .kind = BOX_REFUSED_CALL, .call = call };
-                (void)wire_send(k->setup.control, &m, sizeof m, -1);
+                (void)packet_send(k->setup.control, &m, sizeof m, -1);
         }
         for (size_t i = 0; i < log->call_count && i < REFUSED_CALLS_MAX; i++) {
                 struct box_message m = { .kind = BOX_REFUSED_CALL, .call = log->calls[i] };
-                (void)wire_send(k->setup.control, &m, sizeof m, -1);
+                (void)packet_send(k->setup.control, &m, sizeof m, -1);
         }
         for (size_t i = 0; i < log->path_count && i < REFUSED_PATHS_MAX; i++) {
                 struct box_message m = { .kind = BOX_REFUSED_PATH, .path = log->paths[i] };
-                (void)wire_send(k->setup.control, &m, sizeof m, -1);
+                (void)packet_send(k->setup.control, &m, sizeof m, -1);
         }
 }
 
@@ -263,7 +263,7 @@ static void send_refused(const struct keeper *k)
  * The process group of the command, which may have changed it. Returns 0 if that is the keeper's own group, or group 1:
  * kill(-1) would signal every process.
  */
-static pid_t group_of(pid_t command)
+static pid_t foreground_group_of(pid_t command)
 {
         pid_t group = getpgid(command);
         return group > 1 && group != getpgrp() ? group : 0;
@@ -271,7 +271,7 @@ static pid_t group_of(pid_t command)
 
 static void send_signal(pid_t command, int number)
 {
-        pid_t group = group_of(command);
+        pid_t group = foreground_group_of(command);
         (void)kill(group ? -group : command, number);
 }
 
@@ -288,7 +288,7 @@ static void handle_message(const struct keeper *k)
         if (m.kind == BOX_SIGNAL && m.number > 0 && m.number < NSIG)
                 send_signal(k->command, m.number);
         if (m.kind == BOX_CONTINUE) {
-                pty_set_foreground(&k->setup.pty, m.number ? group_of(k->command) : 0);
+                pty_set_foreground(&k->setup.pty, m.number ? foreground_group_of(k->command) : 0);
                 send_signal(k->command, SIGCONT);
         }
 }
@@ -342,7 +342,7 @@ static int keeper_loop(struct keeper *k)
 static _Noreturn void abort_start(const struct keeper *k, const struct error *e)
 {
         if (k->setup.request->scratch)
-                scratch_remove(k->setup.request->scratch);
+                scratch_dir_remove(k->setup.request->scratch);
         send_to_front(&k->setup, BOX_FAILED, EXIT_RINGWALL, e);
         _exit(EXIT_RINGWALL);
 }
@@ -357,7 +357,7 @@ static void erase_environment(void)
                 explicit_bzero(*variable, strlen(*variable));
 }
 
-static int watch_children(struct keeper *k, struct error *e)
+static int open_child_signalfd(struct keeper *k, struct error *e)
 {
         sigset_t chld, blocked;
         (void)sigemptyset(&chld);
@@ -395,7 +395,7 @@ static void close_other_fds(const struct keeper *k)
 }
 
 /* The keeper is killed with the front, or, without a pid namespace, survives it to clean up. */
-static void tie_to_front(const struct keeper *k)
+static void follow_front_lifetime(const struct keeper *k)
 {
         struct pollfd front = { .fd = k->setup.control };
         if (plan_has_namespace(k->setup.plan, NAMESPACE_PID))
@@ -411,15 +411,15 @@ _Noreturn void keeper_run(struct box_setup setup)
 {
         struct error e = { 0 };
         struct keeper keeper = { .setup = setup, .command = -1, .sigchld = -1, .to_guard = -1 };
-        tie_to_front(&keeper);
+        follow_front_lifetime(&keeper);
         for (size_t i = 0; i < wall_count; i++)
                 if (walls[i]->prepare && walls[i]->prepare(&keeper.setup, &e) < 0)
                         abort_start(&keeper, &e);
-        if (watch_children(&keeper, &e) < 0)
+        if (open_child_signalfd(&keeper, &e) < 0)
                 abort_start(&keeper, &e);
         erase_environment();
         bool guarded = keeper.setup.guard != FILTER_NO_GUARD;
-        unsigned rights = filter_rights(setup.plan, keeper.setup.guard);
+        unsigned rights = filter_rights_from_plan(setup.plan, keeper.setup.guard);
         int prepared = refused_calls_init(&keeper.refused, rights, (rights & FILTER_SOCKET_SERVER) || guarded);
         if (prepared == 0)
                 prepared = prepare_guard(&keeper);
@@ -443,7 +443,7 @@ _Noreturn void keeper_run(struct box_setup setup)
         fd_close(&pair[1]);
         fd_close(&keeper.setup.guard_start.keeper);
         fd_close(&keeper.setup.rules.fd);
-        int started = await_start(pair[0], &keeper);
+        int started = wait_for_command_start(pair[0], &keeper);
         if (started == 0 && (started = start_guard(&keeper)) < 0) {
                 error_errno(&e, -started, "cannot start the guard");
                 kill_others(&keeper);

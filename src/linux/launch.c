@@ -45,7 +45,7 @@
 #include "linux/landlock_table.h"
 #include "linux/resource_group.h"
 #include "linux/scratch.h"
-#include "wire/wire.h"
+#include "wire/packet.h"
 
 static uint64_t clone_flags(uint64_t namespaces)
 {
@@ -106,7 +106,7 @@ int launch_box(const struct launch_request *request, struct box *ret, struct err
 
 ssize_t box_receive(const struct box *box, struct box_message *ret, int *ret_fd)
 {
-        return wire_receive(box->control, ret, sizeof *ret, MSG_DONTWAIT, ret_fd);
+        return packet_receive(box->control, ret, sizeof *ret, MSG_DONTWAIT, ret_fd);
 }
 
 void box_close_fds(struct box *box)
@@ -124,6 +124,6 @@ void box_kill(struct box *box)
         while (waitpid(box->pid, &status, 0) < 0 && errno == EINTR)
                 ;
         if (box->scratch)
-                scratch_remove(box->scratch); /* still there only if the keeper was killed */
+                scratch_dir_remove(box->scratch); /* still there only if the keeper was killed */
         box_close_fds(box);
 }

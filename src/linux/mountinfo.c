@@ -11,7 +11,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "platform/platform.h"
-#include "policy/pattern.h"
+#include "policy/path_pattern.h"
 
 enum { BYTES_MAX = 4 * 1024 * 1024 }; /* enough for very many mounts */
 
@@ -30,7 +30,7 @@ static void unescape(char *text)
         *to = '\0';
 }
 
-static bool parse(struct mount *m)
+static bool parse(struct mountinfo_entry *m)
 {
         static const char before_type[] = " - ";
         enum { ID, PARENT, DEVICE, ROOT, POINT, FIELDS };
@@ -39,7 +39,7 @@ static bool parse(struct mount *m)
         for (size_t i = 0; i < FIELDS; i++)
                 if (!(fields[i] = strsep(&rest, " ")))
                         return false;
-        if (!text_to_number(fields[ID], strlen(fields[ID]), &id))
+        if (!text_parse_unsigned(fields[ID], strlen(fields[ID]), &id))
                 return false;
         unescape(fields[ROOT]);
         unescape(fields[POINT]);
@@ -55,7 +55,7 @@ static bool parse(struct mount *m)
         return true;
 }
 
-bool mountinfo_next(const char **text, struct mount *ret)
+bool mountinfo_next(const char **text, struct mountinfo_entry *ret)
 {
         while (**text) {
                 size_t length = strcspn(*text, "\n"), kept = length < sizeof ret->line ? length : sizeof ret->line - 1;
@@ -89,7 +89,7 @@ bool platform_may_alias(const char *directory, const char *path)
                 return true;
         uint64_t of_file = find_mount_id(path), of_directory = find_mount_id(directory);
         char device[sizeof "4294967295:4294967295"] = "";
-        struct mount *m = malloc(sizeof *m); /* large */
+        struct mountinfo_entry *m = malloc(sizeof *m); /* large */
         const char *text = mountinfo;
         bool shown = !m || !of_file || !of_directory;
         while (!shown && mountinfo_next(&text, m))

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct mount {
+struct mountinfo_entry {
         uint64_t id;
         const char *device;       /* of the file system, as "8:1" */
         const char *root, *point; /* the directory of the file system that is mounted, and where */
@@ -15,7 +15,7 @@ struct mount {
 };
 
 /* Parses the next mount of the text; false after the last. Skips lines of another form. Opens no file. */
-bool mountinfo_next(const char **text, struct mount *ret);
+bool mountinfo_next(const char **text, struct mountinfo_entry *ret);
 
 /* Reads /proc/self/mountinfo. Returns what fd_read_file() does. */
 int mountinfo_read(char **ret);

@@ -33,7 +33,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "wire/egress_wire.h"
+#include "wire/egress_protocol.h"
 #include "policy/plan.h"
 
 enum { LOOPBACK = 1, BUFFER_BYTES = 16 << 10, NAT_PRIORITY = -100 };
@@ -219,8 +219,8 @@ static void add_rules(struct message_buffer *buffer)
         for (size_t i = 0; i < sizeof protocols; i++) {
                 rule = begin_rule(nat);
                 add_protocol_match(rule, protocols[i]);
-                add_port_match(rule, BOX_PORT_DNS);
-                add_redirect(rule, BOX_PORT_DNS);
+                add_port_match(rule, RESERVED_PORT_DNS);
+                add_redirect(rule, RESERVED_PORT_DNS);
                 end_rule(buffer, rule);
         }
         rule = begin_rule(nat);
@@ -256,8 +256,8 @@ static void add_ruleset(struct message_buffer *buffer)
 int main(void)
 {
         static struct message_buffer v4, v6, rules;
-        const uint32_t own_v4 = htonl(EGRESS_V4_FIRST);
-        uint8_t own_v6[16] = EGRESS_V6_PREFIX;
+        const uint32_t own_v4 = htonl(FAKE_IP_V4_BASE);
+        uint8_t own_v6[16] = FAKE_IP_V6_PREFIX;
         own_v6[15] = 1;
         add_routes(&v4, AF_INET, &own_v4, sizeof own_v4);
         add_routes(&v6, AF_INET6, own_v6, sizeof own_v6);

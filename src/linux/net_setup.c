@@ -17,7 +17,7 @@
 
 enum { BACKLOG = 1024 };
 
-int net_raise_loopback(void)
+int net_loopback_up(void)
 {
         struct ifreq lo = { .ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING };
         CLEANUP_FD int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);

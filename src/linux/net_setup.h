@@ -26,7 +26,7 @@ extern const struct net_messages net_routes_v4, net_routes_v6, net_rules;
 
 /* These run in a process with every capability in its own network namespace. They return -errno on failure. */
 
-int net_raise_loopback(void);
+int net_loopback_up(void);
 
 /* Sends the messages to the kernel. Returns 0, or the first error of the kernel. */
 int net_send_messages(int protocol, const struct net_messages *m);

@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "policy/pattern.h"
+#include "policy/path_pattern.h"
 
 /* Directories in which only the system's own programs make symlinks. */
 static const char *const system_directories[] = {

@@ -30,13 +30,13 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "linux/probe_ask.h"
+#include "linux/probe_child.h"
 #include "linux/kernel_abi.h"
 
 enum { EXPECTED_VALUE = 4242 };
 static const char known_argument[] = "ringwall"; /* the guard must be able to read it */
 
-typedef int serve_function(int listener, const struct seccomp_notif *request, struct answer *a);
+typedef int serve_function(int listener, const struct seccomp_notif *request, struct probe_answer *a);
 
 struct exchange {
         unsigned long filter_flags;
@@ -118,53 +118,53 @@ static int act_as_box(const struct exchange *x, int socket_fd)
         return result == EXPECTED_VALUE ? 0 : EPROTO;
 }
 
-static int serve_value(int listener, const struct seccomp_notif *request, struct answer *a)
+static int serve_value(int listener, const struct seccomp_notif *request, struct probe_answer *a)
 {
         struct seccomp_notif_resp response = { .id = request->id, .val = EXPECTED_VALUE };
         if (ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &response) < 0)
-                return ask_failed(a, "answer the notification");
+                return probe_fail(a, "answer the notification");
         return 0;
 }
 
-static int serve_memory(int listener, const struct seccomp_notif *request, struct answer *a)
+static int serve_memory(int listener, const struct seccomp_notif *request, struct probe_answer *a)
 {
         char text[sizeof known_argument] = "";
         struct iovec local = { .iov_base = text, .iov_len = sizeof text };
         struct iovec remote = { .iov_base = (void *)(uintptr_t)request->data.args[0], .iov_len = sizeof text };
         if (process_vm_readv((pid_t)request->pid, &local, 1, &remote, 1, 0) != (ssize_t)sizeof text)
-                return ask_failed(a, "read the caller's memory");
+                return probe_fail(a, "read the caller's memory");
         if (memcmp(text, known_argument, sizeof text) != 0)
-                return ask_failed_with(a, EPROTO, "find the argument in the caller's memory");
+                return probe_fail_with(a, EPROTO, "find the argument in the caller's memory");
         return serve_value(listener, request, a);
 }
 
-static int serve_fd(int listener, const struct seccomp_notif *request, struct answer *a)
+static int serve_fd(int listener, const struct seccomp_notif *request, struct probe_answer *a)
 {
         int ends[2];
         if (pipe2(ends, O_CLOEXEC) < 0)
-                return ask_failed(a, "make a pipe");
+                return probe_fail(a, "make a pipe");
         CLEANUP_FD int reader = ends[0];
         CLEANUP_FD int writer = ends[1];
         struct seccomp_notif_addfd add = { .id = request->id, .flags = SECCOMP_ADDFD_FLAG_SEND,
                                            .srcfd = (uint32_t)writer };
         if (ioctl(listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add) < 0)
-                return ask_failed(a, "put a descriptor into the caller (Linux 5.14)");
+                return probe_fail(a, "put a descriptor into the caller (Linux 5.14)");
         return 0;
 }
 
-static int serve_one(const struct exchange *x, int listener, struct answer *a)
+static int serve_one(const struct exchange *x, int listener, struct probe_answer *a)
 {
         struct seccomp_notif_sizes sizes;
         if (syscall(SYS_seccomp, SECCOMP_GET_NOTIF_SIZES, 0, &sizes) < 0)
-                return ask_failed(a, "ask for the notification's size");
+                return probe_fail(a, "ask for the notification's size");
         union {
                 struct seccomp_notif request;
                 char bytes[512]; /* a newer kernel may write a longer struct; the buffer must be zeroed */
         } buffer = { .bytes = "" };
         if (sizes.seccomp_notif > sizeof buffer)
-                return ask_failed_with(a, EOVERFLOW, "fit a notification into the buffer");
+                return probe_fail_with(a, EOVERFLOW, "fit a notification into the buffer");
         if (ioctl(listener, SECCOMP_IOCTL_NOTIF_RECV, &buffer.request) < 0)
-                return ask_failed(a, "receive a notification");
+                return probe_fail(a, "receive a notification");
         return x->serve(listener, &buffer.request, a);
 }
 
@@ -176,39 +176,39 @@ static const struct exchange exchanges[] = {
         [EXCHANGE_READ_MEMORY] = { 0, serve_memory, false },
 };
 
-static int ask_exchange(unsigned long which, struct answer *a)
+static int ask_exchange(unsigned long which, struct probe_answer *a)
 {
         const struct exchange *x = &exchanges[which];
         int pair[2];
         if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
-                return ask_failed(a, "make a socket pair");
+                return probe_fail(a, "make a socket pair");
         CLEANUP_FD int guard_socket = pair[0];
         CLEANUP_FD int box_socket = pair[1];
         pid_t parent = getpid();
         pid_t pid = fork();
         if (pid < 0)
-                return ask_failed(a, "fork");
+                return probe_fail(a, "fork");
         if (pid == 0) {
-                ask_die_with_parent(parent);
+                probe_die_with_parent(parent);
                 _exit(act_as_box(x, box_socket));
         }
         fd_close(&box_socket);
         int listener = receive_listener(guard_socket);
         int served = listener < 0 ? 0 : serve_one(x, listener, a);
         fd_close(&listener); /* before waiting, or a box without an answer would never wake up */
-        int r = ask_wait(pid);
+        int r = probe_wait_child(pid);
         if (served < 0)
                 return served;
-        return r < 0 ? ask_failed_with(a, -r, "install a listener and get an answer") : 0;
+        return r < 0 ? probe_fail_with(a, -r, "install a listener and get an answer") : 0;
 }
 
-void guard_probe(struct probe_report *report)
+void probe_guard(struct probe_report *report)
 {
-        static const struct question questions[] = {
+        static const struct probe_question questions[] = {
                 { FEATURE_NOTIFY, ask_exchange, EXCHANGE_NOTIFY },
                 { FEATURE_ADDFD, ask_exchange, EXCHANGE_ADDFD },
                 { FEATURE_WAIT_KILLABLE, ask_exchange, EXCHANGE_WAIT_KILLABLE },
-                { FEATURE_READ_MEMORY, ask_exchange, EXCHANGE_READ_MEMORY },
+                { FEATURE_VM_READV, ask_exchange, EXCHANGE_READ_MEMORY },
         };
-        ask_all(report, questions, ARRAY_SIZE(questions));
+        probe_features(report, questions, ARRAY_SIZE(questions));
 }

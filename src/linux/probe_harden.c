@@ -20,17 +20,17 @@
 #include <unistd.h>
 
 #include "base/memory.h"
-#include "linux/probe_ask.h"
+#include "linux/probe_child.h"
 #include "linux/kernel_abi.h"
 #include "linux/probe_namespaces.h"
 
-static int ask_no_new_privs(unsigned long unused, struct answer *a)
+static int ask_no_new_privs(unsigned long unused, struct probe_answer *a)
 {
         (void)unused;
         if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
-                return ask_failed(a, "set no_new_privs");
+                return probe_fail(a, "set no_new_privs");
         if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1)
-                return ask_failed_with(a, EPROTO, "verify that no_new_privs is set");
+                return probe_fail_with(a, EPROTO, "verify that no_new_privs is set");
         return 0;
 }
 
@@ -43,54 +43,54 @@ static int drop_bounding_set(void)
         return 0;
 }
 
-static int ask_capabilities(unsigned long unused, struct answer *a)
+static int ask_capabilities(unsigned long unused, struct probe_answer *a)
 {
         (void)unused;
         const char *where = "directly";
         int r = drop_bounding_set();
         if (r == -EPERM) {
                 where = "inside a user namespace";
-                r = spaces_enter(0, a);
+                r = probe_enter_namespaces(0, a);
                 if (r < 0)
                         return r;
                 r = drop_bounding_set();
         }
         if (r < 0)
-                return ask_failed_with(a, -r, "empty the bounding set");
+                return probe_fail_with(a, -r, "empty the bounding set");
         struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
         struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3] = { 0 };
         if (syscall(SYS_capset, &header, sets) < 0)
-                return ask_failed(a, "empty the capability sets");
+                return probe_fail(a, "empty the capability sets");
         if (prctl(PR_CAPBSET_READ, CAP_SYS_ADMIN, 0, 0, 0) != 0 || prctl(PR_CAPBSET_DROP, 0, 0, 0, 0) == 0)
-                return ask_failed_with(a, EPROTO, "verify that the capability sets are empty");
+                return probe_fail_with(a, EPROTO, "verify that the capability sets are empty");
         ask_describe(a, "bounding set and all other sets, %s", where);
         return 0;
 }
 
-static int ask_mdwe(unsigned long unused, struct answer *a)
+static int ask_mdwe(unsigned long unused, struct probe_answer *a)
 {
         (void)unused;
         if (prctl(PR_SET_MDWE, PR_MDWE_REFUSE_EXEC_GAIN, 0, 0, 0) < 0)
-                return ask_failed(a, "switch on MDWE (Linux 6.3)");
+                return probe_fail(a, "switch on MDWE (Linux 6.3)");
         size_t size = (size_t)sysconf(_SC_PAGESIZE);
         void *page = mmap(NULL, size, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (page != MAP_FAILED || errno != EACCES)
-                return ask_failed_with(a, EPROTO, "verify that writable code is refused");
+                return probe_fail_with(a, EPROTO, "verify that writable code is refused");
         page = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (page == MAP_FAILED)
-                return ask_failed(a, "map a page");
+                return probe_fail(a, "map a page");
         if (mprotect(page, size, PROT_READ | PROT_EXEC) == 0 || errno != EACCES)
-                return ask_failed_with(a, EPROTO, "verify that data cannot become code");
+                return probe_fail_with(a, EPROTO, "verify that data cannot become code");
         ask_describe(a, "MDWE: writable memory cannot become code");
         return 0;
 }
 
-void harden_probe(struct probe_report *report)
+void probe_harden(struct probe_report *report)
 {
-        static const struct question questions[] = {
+        static const struct probe_question questions[] = {
                 { FEATURE_NO_NEW_PRIVS, ask_no_new_privs, 0 },
                 { FEATURE_CAPABILITIES, ask_capabilities, 0 },
                 { FEATURE_MDWE, ask_mdwe, 0 },
         };
-        ask_all(report, questions, ARRAY_SIZE(questions));
+        probe_features(report, questions, ARRAY_SIZE(questions));
 }

@@ -24,7 +24,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "linux/probe_ask.h"
+#include "linux/probe_child.h"
 #include "linux/landlock_table.h"
 
 static int create_ruleset(const struct landlock_attr *attr, size_t size, unsigned int flags)
@@ -83,11 +83,11 @@ static bool kernel_knows(const struct landlock_right *right)
         return fd >= 0;
 }
 
-static int ask_rights(unsigned long unused, struct answer *a)
+static int ask_rights(unsigned long unused, struct probe_answer *a)
 {
         (void)unused;
         if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
-                return ask_failed(a, "set no_new_privs");
+                return probe_fail(a, "set no_new_privs");
         for (size_t i = 0; i < landlock_right_count; i++)
                 if (kernel_knows(&landlock_rights[i]))
                         a->value |= 1ULL << i;
@@ -95,7 +95,7 @@ static int ask_rights(unsigned long unused, struct answer *a)
 }
 
 /* Adds no rule to the ruleset, so that everything it handles is denied afterwards. */
-static int deny_all_files(struct answer *a)
+static int deny_all_files(struct probe_answer *a)
 {
         struct landlock_attr attr = { 0 };
         for (size_t i = 0; i < landlock_right_count; i++)
@@ -103,29 +103,29 @@ static int deny_all_files(struct answer *a)
                         attr.handled_fs |= landlock_rights[i].bit;
         CLEANUP_FD int ruleset = create_ruleset(&attr, sizeof attr, 0);
         if (ruleset < 0)
-                return ask_failed(a, "make a ruleset");
+                return probe_fail(a, "make a ruleset");
         if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
-                return ask_failed(a, "set no_new_privs");
+                return probe_fail(a, "set no_new_privs");
         if (restrict_self(ruleset, 0) < 0)
-                return ask_failed(a, "restrict a child");
+                return probe_fail(a, "restrict a child");
         return 0;
 }
 
-static int ask_enforced(unsigned long unused, struct answer *a)
+static int ask_enforced(unsigned long unused, struct probe_answer *a)
 {
         (void)unused;
         int abi = landlock_abi();
         if (abi < 0)
-                return ask_failed_with(a, -abi, "get the Landlock ABI");
+                return probe_fail_with(a, -abi, "get the Landlock ABI");
         CLEANUP_FD int before = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (before < 0)
-                return ask_failed(a, "open / before the restriction");
+                return probe_fail(a, "open / before the restriction");
         int r = deny_all_files(a);
         if (r < 0)
                 return r;
         CLEANUP_FD int after = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (after >= 0 || errno != EACCES)
-                return ask_failed_with(a, EPROTO, "verify that opening / is denied afterwards");
+                return probe_fail_with(a, EPROTO, "verify that opening / is denied afterwards");
         char text[96];
         landlock_describe_abi(abi, text, sizeof text);
         ask_describe(a, "%s; a restricted child was denied access", text);
@@ -141,19 +141,19 @@ static void record_rights(struct probe_report *report, const struct landlock_ver
         if (!missing_count)
                 feature_set(report, feature, FEATURE_YES, 0, "%s", present);
         else if (present_count)
-                feature_set(report, feature, FEATURE_PARTLY, EINVAL, "lacks %s", missing);
+                feature_set(report, feature, FEATURE_PARTIAL, EINVAL, "lacks %s", missing);
         else
                 feature_set(report, feature, FEATURE_NO, EINVAL, "%s: needs ABI %d, Linux %s", missing, version->abi,
                             version->release);
 }
 
-void landlock_probe(struct probe_report *report)
+void probe_landlock(struct probe_report *report)
 {
-        static const struct question enforced = { FEATURE_LANDLOCK, ask_enforced, 0 };
-        ask_feature(report, &enforced);
+        static const struct probe_question enforced = { FEATURE_LANDLOCK, ask_enforced, 0 };
+        probe_feature(report, &enforced);
 
-        struct answer answer;
-        enum feature_state state = ask(ask_rights, 0, &answer);
+        struct probe_answer answer;
+        enum feature_state state = probe_in_child(ask_rights, 0, &answer);
         for (size_t i = 0; i < landlock_version_count; i++) {
                 if (state == FEATURE_YES)
                         record_rights(report, &landlock_versions[i], answer.value);

@@ -26,27 +26,27 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "linux/probe_ask.h"
+#include "linux/probe_child.h"
 #include "linux/cgroup.h"
 #include "linux/cgroup_files.h"
 #include "linux/kernel_abi.h"
 #include "linux/probe_namespaces.h"
 
-static int open_own_cgroup(char *path, size_t size, struct answer *a)
+static int open_own_cgroup(char *path, size_t size, struct probe_answer *a)
 {
         size_t top;
-        int r = cgroup_find_own(path, size, &top);
+        int r = cgroup_path_of_self(path, size, &top);
         if (r < 0)
-                return ask_failed_with(a, -r, "find our cgroup in a cgroup2 mount");
+                return probe_fail_with(a, -r, "find our cgroup in a cgroup2 mount");
         int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        return fd < 0 ? ask_failed(a, "open our cgroup") : fd;
+        return fd < 0 ? probe_fail(a, "open our cgroup") : fd;
 }
 
 enum { DIRECTLY, BY_SCOPE }; /* how to get a cgroup */
 
 static const char *const controllers_needed[] = { "memory", "pids", "cpu" };
 
-static int ask_cgroup2(unsigned long unused, struct answer *a)
+static int ask_cgroup2(unsigned long unused, struct probe_answer *a)
 {
         (void)unused;
         char path[PATH_MAX], controllers[256];
@@ -55,15 +55,15 @@ static int ask_cgroup2(unsigned long unused, struct answer *a)
                 return own;
         int r = cgroup_read_line(own, "cgroup.controllers", controllers, sizeof controllers);
         if (r < 0)
-                return ask_failed_with(a, -r, "read cgroup.controllers");
+                return probe_fail_with(a, -r, "read cgroup.controllers");
         char missing[64] = "";
         size_t used = 0;
         for (size_t i = 0; i < ARRAY_SIZE(controllers_needed); i++)
-                if (!cgroup_has_word(controllers, controllers_needed[i]))
+                if (!cgroup_has_controller(controllers, controllers_needed[i]))
                         used += (size_t)snprintf(missing + used, sizeof missing - used, " %s", controllers_needed[i]);
         if (used) {
                 ask_describe(a, "%.90s lacks%s", path, missing);
-                return ANSWER_PARTLY;
+                return PROBE_PARTIAL;
         }
         ask_describe(a, "%.90s has %.70s", path, controllers);
         return 0;
@@ -84,7 +84,7 @@ static int do_nothing(void *unused)
 static int expect_fork_to_fail(void *unused)
 {
         (void)unused;
-        return ask_in_fork(do_nothing, NULL) == -EAGAIN ? 0 : EPROTO;
+        return probe_in_grandchild(do_nothing, NULL) == -EAGAIN ? 0 : EPROTO;
 }
 
 /* The limit is two processes: the one that is cloned into the cgroup can fork once, but its child cannot. */
@@ -92,26 +92,26 @@ static int exceed_process_limit(const struct cgroup *c)
 {
         pid_t parent = getpid(), pid = clone_into(c->directory);
         if (pid == 0) {
-                ask_die_with_parent(parent);
-                _exit(-ask_in_fork(expect_fork_to_fail, NULL));
+                probe_die_with_parent(parent);
+                _exit(-probe_in_grandchild(expect_fork_to_fail, NULL));
         }
-        return pid < 0 ? -errno : ask_wait(pid);
+        return pid < 0 ? -errno : probe_wait_child(pid);
 }
 
 /* Makes a cgroup as a launch does, sets limits, and checks that the kernel enforces them. */
-static int ask_limits(unsigned long way, struct answer *a)
+static int ask_limits(unsigned long way, struct probe_answer *a)
 {
         static const struct cgroup_limits limits = {
                 .memory = 64 << 20, .cpu = 500, .processes = 1, .own_processes = 1
         };
         struct cgroup c = CGROUP_NONE;
         struct error e = { 0 };
-        int r = way == BY_SCOPE ? cgroup_make_in_scope(&limits, &c, &e) : cgroup_make_directly(&limits, &c, &e);
+        int r = way == BY_SCOPE ? cgroup_create_in_scope(&limits, &c, &e) : cgroup_create_direct(&limits, &c, &e);
         if (r < 0) {
-                (void)ask_failed_with(a, -r, "make a cgroup");
+                (void)probe_fail_with(a, -r, "make a cgroup");
                 ask_describe(a, "%.170s", e.text);
         } else if ((r = exceed_process_limit(&c)) < 0) {
-                (void)ask_failed_with(a, -r, "verify that the limit is enforced");
+                (void)probe_fail_with(a, -r, "verify that the limit is enforced");
         } else {
                 ask_describe(a, "made %s, and its limits are enforced", way == BY_SCOPE ? "a scope" : "one");
         }
@@ -119,46 +119,46 @@ static int ask_limits(unsigned long way, struct answer *a)
         return r;
 }
 
-static int ask_into_cgroup(unsigned long unused, struct answer *a)
+static int ask_into_cgroup(unsigned long unused, struct probe_answer *a)
 {
         (void)unused;
         if (clone_into(INT_MAX) >= 0 || errno != EBADF) /* a kernel that knows the flag checks the descriptor */
-                return ask_failed(a, "use clone3 with CLONE_INTO_CGROUP");
+                return probe_fail(a, "use clone3 with CLONE_INTO_CGROUP");
         char path[PATH_MAX];
         CLEANUP_FD int own = open_own_cgroup(path, sizeof path, a);
         if (own < 0) {
                 ask_describe(a, "the kernel supports it, but there is no cgroup to try it in");
-                return ANSWER_PARTLY;
+                return PROBE_PARTIAL;
         }
         pid_t pid = clone_into(own);
         if (pid == 0)
                 _exit(0);
         if (pid < 0) {
-                (void)ask_failed(a, "clone into our cgroup");
+                (void)probe_fail(a, "clone into our cgroup");
                 ask_describe(a, "the kernel supports it, but this user may not use its own cgroup");
-                return ANSWER_PARTLY;
+                return PROBE_PARTIAL;
         }
-        int r = ask_wait(pid);
-        return r < 0 ? ask_failed_with(a, -r, "run a child in our cgroup") : 0;
+        int r = probe_wait_child(pid);
+        return r < 0 ? probe_fail_with(a, -r, "run a child in our cgroup") : 0;
 }
 
 enum { NPROC_LIMIT = 3, NPROC_TRIES = 8 };
 
-static int ask_nproc(unsigned long unused, struct answer *a)
+static int ask_nproc(unsigned long unused, struct probe_answer *a)
 {
         (void)unused;
-        int r = spaces_enter(0, a);
+        int r = probe_enter_namespaces(0, a);
         if (r < 0)
                 return r;
         const struct rlimit limit = { NPROC_LIMIT, NPROC_LIMIT };
         if (setrlimit(RLIMIT_NPROC, &limit) < 0)
-                return ask_failed(a, "set RLIMIT_NPROC");
+                return probe_fail(a, "set RLIMIT_NPROC");
         pid_t parent = getpid(), pids[NPROC_TRIES];
         int started = 0, error = 0;
         while (started < NPROC_TRIES) {
                 pid_t pid = fork();
                 if (pid == 0) {
-                        ask_die_with_parent(parent);
+                        probe_die_with_parent(parent);
                         for (;;)
                                 (void)pause();
                 }
@@ -170,27 +170,27 @@ static int ask_nproc(unsigned long unused, struct answer *a)
         }
         for (int i = 0; i < started; i++) {
                 (void)kill(pids[i], SIGKILL);
-                (void)ask_wait(pids[i]);
+                (void)probe_wait_child(pids[i]);
         }
         if (!error) {
-                (void)ask_failed_with(a, EPERM, "verify that the limit is enforced");
+                (void)probe_fail_with(a, EPERM, "verify that the limit is enforced");
                 ask_describe(a, "this user is exempt from RLIMIT_NPROC: only a cgroup can limit processes");
                 return -EPERM;
         }
         if (started == 0)
-                return ask_failed_with(a, error, "start a process within the limit");
+                return probe_fail_with(a, error, "start a process within the limit");
         ask_describe(a, "counts only the processes of the box");
         return 0;
 }
 
-void limits_probe(struct probe_report *report)
+void probe_limits(struct probe_report *report)
 {
-        static const struct question questions[] = {
+        static const struct probe_question questions[] = {
                 { FEATURE_CGROUP2, ask_cgroup2, 0 },
-                { FEATURE_INTO_CGROUP, ask_into_cgroup, 0 },
-                { FEATURE_DELEGATION, ask_limits, DIRECTLY },
-                { FEATURE_MANAGER, ask_limits, BY_SCOPE },
+                { FEATURE_CLONE_INTO_CGROUP, ask_into_cgroup, 0 },
+                { FEATURE_CGROUP_DELEGATION, ask_limits, DIRECTLY },
+                { FEATURE_SYSTEMD_SCOPE, ask_limits, BY_SCOPE },
                 { FEATURE_NPROC, ask_nproc, 0 },
         };
-        ask_all(report, questions, ARRAY_SIZE(questions));
+        probe_features(report, questions, ARRAY_SIZE(questions));
 }

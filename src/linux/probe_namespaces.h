@@ -2,17 +2,17 @@
 #ifndef RINGWALL_LINUX_PROBE_NAMESPACES_H
 #define RINGWALL_LINUX_PROBE_NAMESPACES_H
 
-#include "linux/probe_ask.h"
+#include "linux/probe_child.h"
 
 /*
  * Runs in a probe's child, as the caller's user. Moves it into a new user namespace, where it is uid 0 with every
  * capability, and into the new namespaces of `flags` (CLONE_NEW…), which that user namespace owns. Should leave the
  * child able to mount and configure inside. Must not be called in a process that has other work to do afterwards.
  */
-int spaces_enter(int flags, struct answer *answer);
+int probe_enter_namespaces(int flags, struct probe_answer *answer);
 
 /* Mounts an empty tmpfs on /proc, the one directory that always exists. Only this mount namespace sees it. */
-#define SPACES_SCRATCH "/proc"
-int spaces_make_scratch(struct answer *answer);
+#define PROBE_TMPFS_PATH "/proc"
+int probe_mount_tmpfs(struct probe_answer *answer);
 
 #endif

@@ -25,29 +25,29 @@
 #include <sys/socket.h>
 
 #include "base/fd.h"
-#include "linux/probe_ask.h"
+#include "linux/probe_child.h"
 #include "linux/net_setup.h"
 #include "linux/probe_namespaces.h"
 #include "policy/plan.h"
 
 enum { UNUSED_ADDRESS = 0xc0000201 }; /* 192.0.2.1 */
 
-static int raise_loopback(struct answer *a)
+static int raise_loopback(struct probe_answer *a)
 {
-        int r = net_raise_loopback();
-        return r < 0 ? ask_failed_with(a, -r, "bring loopback up") : 0;
+        int r = net_loopback_up();
+        return r < 0 ? probe_fail_with(a, -r, "bring loopback up") : 0;
 }
 
-static int add_rules(struct answer *a)
+static int add_rules(struct probe_answer *a)
 {
         int r = net_send_messages(NETLINK_NETFILTER, &net_rules);
-        return r < 0 ? ask_failed_with(a, -r, "add an nftables redirect") : 0;
+        return r < 0 ? probe_fail_with(a, -r, "add an nftables redirect") : 0;
 }
 
-static int listen_at(uint16_t port, struct answer *a)
+static int listen_at(uint16_t port, struct probe_answer *a)
 {
         int fd = net_listen(SOCK_STREAM, false, port);
-        return fd < 0 ? ask_failed_with(a, -fd, "listen on loopback") : fd;
+        return fd < 0 ? probe_fail_with(a, -fd, "listen on loopback") : fd;
 }
 
 /*
@@ -73,10 +73,10 @@ static int connect_and_accept(int listener, const struct sockaddr_in *to, int *r
         return 0;
 }
 
-static int ask_namespace(unsigned long unused, struct answer *a)
+static int ask_namespace(unsigned long unused, struct probe_answer *a)
 {
         (void)unused;
-        int r = spaces_enter(CLONE_NEWNET, a);
+        int r = probe_enter_namespaces(CLONE_NEWNET, a);
         if (r < 0)
                 return r;
         /* The host's interfaces are not in the new namespace, and its loopback is down: nothing can be reached. */
@@ -84,36 +84,36 @@ static int ask_namespace(unsigned long unused, struct answer *a)
         struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(9),
                                   .sin_addr.s_addr = htonl(UNUSED_ADDRESS) };
         if (fd < 0)
-                return ask_failed(a, "make a socket");
+                return probe_fail(a, "make a socket");
         if (connect(fd, (const struct sockaddr *)&to, sizeof to) == 0 || errno != ENETUNREACH)
-                return ask_failed_with(a, EPROTO, "verify that no address can be reached");
+                return probe_fail_with(a, EPROTO, "verify that no address can be reached");
         ask_describe(a, "made, and no address can be reached from it");
         return 0;
 }
 
-static int ask_loopback(unsigned long unused, struct answer *a)
+static int ask_loopback(unsigned long unused, struct probe_answer *a)
 {
         (void)unused;
-        int r = spaces_enter(CLONE_NEWNET, a);
+        int r = probe_enter_namespaces(CLONE_NEWNET, a);
         if (r >= 0)
                 r = raise_loopback(a);
         if (r < 0)
                 return r;
         const struct sockaddr_in to = { .sin_family = AF_INET,
-                                        .sin_port = htons(BOX_PORT_HTTP),
+                                        .sin_port = htons(RESERVED_PORT_HTTP_PROXY),
                                         .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-        CLEANUP_FD int listener = listen_at(BOX_PORT_HTTP, a);
+        CLEANUP_FD int listener = listen_at(RESERVED_PORT_HTTP_PROXY, a);
         if (listener < 0)
                 return listener;
         CLEANUP_FD int fd = -1;
         r = connect_and_accept(listener, &to, &fd);
-        return r < 0 ? ask_failed_with(a, -r, "connect over loopback") : 0;
+        return r < 0 ? probe_fail_with(a, -r, "connect over loopback") : 0;
 }
 
-static int ask_nftables(unsigned long unused, struct answer *a)
+static int ask_nftables(unsigned long unused, struct probe_answer *a)
 {
         (void)unused;
-        int r = spaces_enter(CLONE_NEWNET, a);
+        int r = probe_enter_namespaces(CLONE_NEWNET, a);
         if (r >= 0)
                 r = add_rules(a);
         if (r < 0)
@@ -122,14 +122,14 @@ static int ask_nftables(unsigned long unused, struct answer *a)
         return 0;
 }
 
-static int ask_redirect(unsigned long unused, struct answer *a)
+static int ask_redirect(unsigned long unused, struct probe_answer *a)
 {
         (void)unused;
-        int r = spaces_enter(CLONE_NEWNET, a);
+        int r = probe_enter_namespaces(CLONE_NEWNET, a);
         if (r >= 0)
                 r = raise_loopback(a);
         if (r >= 0 && (r = net_send_messages(NETLINK_ROUTE, &net_routes_v4)) < 0)
-                return ask_failed_with(a, -r, "add a route");
+                return probe_fail_with(a, -r, "add a route");
         if (r >= 0)
                 r = add_rules(a);
         if (r < 0)
@@ -142,24 +142,24 @@ static int ask_redirect(unsigned long unused, struct answer *a)
         CLEANUP_FD int fd = -1;
         r = connect_and_accept(listener, &to, &fd);
         if (r < 0)
-                return ask_failed_with(a, -r, "redirect a connection");
+                return probe_fail_with(a, -r, "redirect a connection");
         struct sockaddr_in original = { 0 };
         socklen_t length = sizeof original;
         if (getsockopt(fd, IPPROTO_IP, SO_ORIGINAL_DST, &original, &length) < 0)
-                return ask_failed(a, "read SO_ORIGINAL_DST");
+                return probe_fail(a, "read SO_ORIGINAL_DST");
         if (original.sin_addr.s_addr != to.sin_addr.s_addr || original.sin_port != to.sin_port)
-                return ask_failed_with(a, EPROTO, "verify SO_ORIGINAL_DST");
+                return probe_fail_with(a, EPROTO, "verify SO_ORIGINAL_DST");
         ask_describe(a, "a connection to 192.0.2.1:443 was redirected");
         return 0;
 }
 
-void net_probe(struct probe_report *report)
+void probe_net(struct probe_report *report)
 {
-        static const struct question questions[] = {
-                { FEATURE_NET, ask_namespace, 0 },
+        static const struct probe_question questions[] = {
+                { FEATURE_NET_NAMESPACE, ask_namespace, 0 },
                 { FEATURE_LOOPBACK, ask_loopback, 0 },
                 { FEATURE_NFTABLES, ask_nftables, 0 },
-                { FEATURE_REDIRECT, ask_redirect, 0 },
+                { FEATURE_TCP_REDIRECT, ask_redirect, 0 },
         };
-        ask_all(report, questions, ARRAY_SIZE(questions));
+        probe_features(report, questions, ARRAY_SIZE(questions));
 }

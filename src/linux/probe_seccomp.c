@@ -22,12 +22,12 @@
 #include <unistd.h>
 
 #include "base/memory.h"
-#include "linux/probe_ask.h"
+#include "linux/probe_child.h"
 #include "linux/kernel_abi.h"
 
 enum { FILTER_ERRNO = EXDEV };
 
-static int ask_filter(unsigned long unused, struct answer *a)
+static int ask_filter(unsigned long unused, struct probe_answer *a)
 {
         (void)unused;
         struct sock_filter code[] = {
@@ -38,17 +38,17 @@ static int ask_filter(unsigned long unused, struct answer *a)
         };
         const struct sock_fprog program = { .len = ARRAY_SIZE(code), .filter = code };
         if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
-                return ask_failed(a, "set no_new_privs");
+                return probe_fail(a, "set no_new_privs");
         if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) < 0)
-                return ask_failed(a, "install a filter");
+                return probe_fail(a, "install a filter");
         errno = 0;
         if (syscall(SYS_getppid) != -1 || errno != FILTER_ERRNO)
-                return ask_failed_with(a, EPROTO, "verify that the filter refuses a call");
+                return probe_fail_with(a, EPROTO, "verify that the filter refuses a call");
         ask_describe(a, "installed in a child, and enforced");
         return 0;
 }
 
-static int ask_actions(unsigned long unused, struct answer *a)
+static int ask_actions(unsigned long unused, struct probe_answer *a)
 {
         (void)unused;
         static const struct {
@@ -67,7 +67,7 @@ static int ask_actions(unsigned long unused, struct answer *a)
         for (size_t i = 0; i < ARRAY_SIZE(actions); i++) {
                 int known = syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &actions[i].action) == 0;
                 if (!known && errno != EOPNOTSUPP)
-                        return ask_failed(a, "use SECCOMP_GET_ACTION_AVAIL");
+                        return probe_fail(a, "use SECCOMP_GET_ACTION_AVAIL");
                 used[known] += (size_t)snprintf(lists[known] + used[known], sizeof lists[known] - used[known], " %s",
                                                 actions[i].name);
         }
@@ -76,14 +76,14 @@ static int ask_actions(unsigned long unused, struct answer *a)
                 return 0;
         }
         ask_describe(a, "lacks%s", lists[0]);
-        return ANSWER_PARTLY;
+        return PROBE_PARTIAL;
 }
 
-void seccomp_probe(struct probe_report *report)
+void probe_seccomp(struct probe_report *report)
 {
-        static const struct question questions[] = {
+        static const struct probe_question questions[] = {
                 { FEATURE_SECCOMP, ask_filter, 0 },
                 { FEATURE_SECCOMP_ACTIONS, ask_actions, 0 },
         };
-        ask_all(report, questions, ARRAY_SIZE(questions));
+        probe_features(report, questions, ARRAY_SIZE(questions));
 }

@@ -9,13 +9,13 @@
 
 #include "feature/feature.h"
 
-void calls_probe(struct probe_report *report);
-void guard_probe(struct probe_report *report);
-void harden_probe(struct probe_report *report);
-void landlock_probe(struct probe_report *report);
-void limits_probe(struct probe_report *report);
-void net_probe(struct probe_report *report);
-void seccomp_probe(struct probe_report *report);
+void probe_syscalls(struct probe_report *report);
+void probe_guard(struct probe_report *report);
+void probe_harden(struct probe_report *report);
+void probe_landlock(struct probe_report *report);
+void probe_limits(struct probe_report *report);
+void probe_net(struct probe_report *report);
+void probe_seccomp(struct probe_report *report);
 void namespaces_probe(struct probe_report *report);
 void host_probe(struct probe_report *report);
 

@@ -11,13 +11,13 @@
 #include "base/memory.h"
 #include "linux/guard.h"
 #include "linux/mountinfo.h"
-#include "policy/pattern.h"
+#include "policy/path_pattern.h"
 
 /* Does the tree have cgroup files in it, by any mount of theirs? */
 static bool contains_cgroups(const char *tree, const char *mounts)
 {
         struct statfs fs;
-        struct mount *m = malloc(sizeof *m);
+        struct mountinfo_entry *m = malloc(sizeof *m);
         bool found = !m || (statfs(tree, &fs) == 0 && fs.f_type == CGROUP2_SUPER_MAGIC);
         while (!found && mountinfo_next(&mounts, m))
                 found = strcmp(m->type, "cgroup2") == 0 && path_is_beneath(m->point, tree);
@@ -49,7 +49,7 @@ static int make_cgroup(const struct cgroup_limits *limits, struct resource_group
         if (!g)
                 return error_errno(e, ENOMEM, "no memory");
         g->cgroup = CGROUP_NONE;
-        int r = cgroup_make(limits, &g->cgroup, e);
+        int r = cgroup_create(limits, &g->cgroup, e);
         if (r == 0)
                 *ret = g;
         else

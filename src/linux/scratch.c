@@ -30,7 +30,7 @@ int box_scratch_name(char ret[SCRATCH_LENGTH], struct error *e)
         return 0;
 }
 
-int scratch_make(const char *name, struct error *e)
+int scratch_dir_create(const char *name, struct error *e)
 {
         static const char *const subdirectories[] = { "tmp", "home" };
         if (mkdir(name, 0700) < 0)
@@ -39,7 +39,7 @@ int scratch_make(const char *name, struct error *e)
         for (size_t i = 0; i < ARRAY_SIZE(subdirectories); i++)
                 if (fd < 0 || mkdirat(fd, subdirectories[i], 0700) < 0) {
                         error_errno(e, errno, "cannot make %s/%s", name, subdirectories[i]);
-                        scratch_remove(name);
+                        scratch_dir_remove(name);
                         return -e->code;
                 }
         return 0;
@@ -94,7 +94,7 @@ static void empty_directory(int top, const char *name, struct removal *r)
         r->progress |= unlinkat(top, name, AT_REMOVEDIR) == 0;
 }
 
-void scratch_remove(const char *name)
+void scratch_dir_remove(const char *name)
 {
         struct removal r = { .progress = true };
         while (r.progress && rmdir(name) < 0) {

@@ -8,9 +8,9 @@
 #include "base/error.h"
 
 /* Makes the directory, with "tmp" and "home" in it. Must not use an existing one. */
-int scratch_make(const char *name, struct error *e);
+int scratch_dir_create(const char *name, struct error *e);
 
 /* Removes the directory with its content. An attacker controls depth, names and modes. */
-void scratch_remove(const char *name);
+void scratch_dir_remove(const char *name);
 
 #endif

@@ -12,7 +12,7 @@
  *   bind(), forbids that (assume: landlock_keeps_a_socket_bound).
  *
  * The machine's own addresses are reached over the loopback too. So the proxies occupy their ports at all addresses
- * (src/box/proxies.c); at a local port that the plan names, any server on this machine can be reached.
+ * (src/box/loopback_proxies.c); at a local port that the plan names, any server on this machine can be reached.
  *
  * What an attacker controls: the arguments, which are in registers and cannot change any more, and how often it calls.
  * Each answer needs a socket only for a moment; nothing is kept.

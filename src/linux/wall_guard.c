@@ -3,7 +3,7 @@
  * which calls they have to check. keeper.c forks them.
  *
  * Reads have to be judged where a user other than root can replace a denied name: in directories that the box can
- * write, and in directories of the person that it can read. Elsewhere the covers of root.c are enough: only root
+ * write, and in directories of the person that it can read. Elsewhere the covers of box_root.c are enough: only root
  * changes /etc, and a file that root creates there under a denied name is protected by its mode.
  */
 #include <errno.h>
@@ -20,7 +20,7 @@
 #include "linux/landlock_table.h"
 #include "linux/probes.h"
 #include "platform/platform.h"
-#include "policy/pattern.h"
+#include "policy/path_pattern.h"
 
 /* Only root can change files in these directories. */
 static bool is_system_grant(const struct rule *r)
@@ -134,9 +134,9 @@ static const char *find_case_insensitive_grant(const struct plan *plan)
 
 /*
  * Without a guard, mounts enforce only deny_read rules and deny_write paths, and only for files that exist now; protect
- * rules and deny_write patterns are not enforced (places.c). On a case-insensitive file system a guard does not know
- * which names are equal. So the plan is refused, or with best effort a note is sent. If there are no mounts either,
- * carve_check() refuses such rules one by one.
+ * rules and deny_write patterns are not enforced (resolved_paths.c). On a case-insensitive file system a guard does not
+ * know which names are equal. So the plan is refused, or with best effort a note is sent. If there are no mounts
+ * either, landlock_only_check() refuses such rules one by one.
  */
 static int prepare(struct box_setup *setup, struct error *e)
 {
@@ -166,7 +166,7 @@ static int prepare(struct box_setup *setup, struct error *e)
                 return 0;
         if (!setup->plan->scalar[PLAN_BEST_EFFORT].value)
                 return -ENOTSUP;
-        send_to_front(setup, BOX_NOTE, 1, e);
+        send_to_front(setup, BOX_SHORTFALL, 1, e);
         *e = (struct error){ 0 };
         return 0;
 }
@@ -182,4 +182,4 @@ static void report(const struct enforced_state *s, struct text *out)
                 text_add(out, ", unix sockets by name");
 }
 
-const struct wall_ops wall_guard = { "guard", .probe = guard_probe, .prepare = prepare, .report = report };
+const struct wall_ops wall_guard = { "guard", .probe = probe_guard, .prepare = prepare, .report = report };

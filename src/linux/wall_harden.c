@@ -16,11 +16,11 @@
 #include "linux/probes.h"
 
 /* In the keeper: the command's process inherits it, and keeps it across exec. */
-static int deny_new_code(const struct box_setup *setup, struct error *e)
+static int apply_mdwe(const struct box_setup *setup, struct error *e)
 {
-        int r = setup->plan->scalar[PLAN_MDWE].value ? confine_memory(e) : 0;
+        int r = setup->plan->scalar[PLAN_MDWE].value ? enable_mdwe(e) : 0;
         if (r < 0 && setup->plan->scalar[PLAN_BEST_EFFORT].value) {
-                send_to_front(setup, BOX_NOTE, 0, e);
+                send_to_front(setup, BOX_SHORTFALL, 0, e);
                 *e = (struct error){ 0 };
                 r = 0;
         }
@@ -29,9 +29,9 @@ static int deny_new_code(const struct box_setup *setup, struct error *e)
 
 static int prepare(struct box_setup *setup, struct error *e)
 {
-        int r = deny_new_code(setup, e);
+        int r = apply_mdwe(setup, e);
         if (r == 0)
-                r = confine_privileges(setup->guard != FILTER_NO_GUARD && setup->guard_start.has_ptrace, e);
+                r = drop_privileges(setup->guard != FILTER_NO_GUARD && setup->guard_start.has_ptrace, e);
         if (r == 0 && prctl(PR_SET_DUMPABLE, 0) < 0)
                 r = error_errno(e, errno, "cannot make the keeper's memory unreadable");
         return r;
@@ -57,8 +57,8 @@ static int apply(struct box_setup *setup, struct error *e)
 
 static int confine_self(const struct self_confinement *self, struct error *e)
 {
-        int r = self->plan && self->plan->scalar[PLAN_MDWE].value ? confine_memory(e) : 0;
-        return r < 0 ? r : confine_privileges(false, e);
+        int r = self->plan && self->plan->scalar[PLAN_MDWE].value ? enable_mdwe(e) : 0;
+        return r < 0 ? r : drop_privileges(false, e);
 }
 
 static void report(const struct enforced_state *s, struct text *out)
@@ -70,6 +70,6 @@ static void report(const struct enforced_state *s, struct text *out)
 }
 
 const struct wall_ops wall_harden = {
-        "harden",       .probe = harden_probe,        .prepare = prepare,
+        "harden",       .probe = probe_harden,        .prepare = prepare,
         .apply = apply, .confine_self = confine_self, .report = report,
 };

@@ -1,7 +1,7 @@
 /*
  * landlock: with mounts it enforces a second time where the box may write (confine.c); without mounts it enforces the
- * file rules itself, together with the guard (carve.c). The keeper builds the ruleset. The command's process enforces
- * it on itself or, with mounts and a guard, inherits it from the keeper (enforce_in_keeper()).
+ * file rules itself, together with the guard (landlock_only.c). The keeper builds the ruleset. The command's process
+ * enforces it on itself or, with mounts and a guard, inherits it from the keeper (enforce_in_keeper()).
  *
  * A box without a network namespace may connect to the ports of its proxies, and to the ports of the host that its plan
  * names. Its sockets ensure that only the host's loopback is reached (socket_server.c).
@@ -15,47 +15,47 @@
 #include <unistd.h>
 
 #include "linux/box_setup.h"
-#include "linux/carve.h"
+#include "linux/landlock_only.h"
 #include "linux/confine.h"
-#include "wire/egress_wire.h"
+#include "wire/egress_protocol.h"
 #include "linux/filter_install.h"
 #include "linux/probes.h"
 #include "linux/scratch.h"
-#include "policy/caps.h"
+#include "policy/input_limits.h"
 
 /* Finds the places, checks that Landlock alone can enforce them, and makes the private directory. */
-static int prepare_carving(struct box_setup *setup, struct error *e)
+static int prepare_landlock_only(struct box_setup *setup, struct error *e)
 {
         struct arena *arena = arena_new(ARENA_BYTES_MAX); /* never freed: used as long as the keeper runs */
         size_t unenforced = 0;
-        const struct place *example = NULL;
+        const struct resolved_path *example = NULL;
         bool guarded = setup->guard != FILTER_NO_GUARD;
         if (!arena)
                 return error_errno(e, ENOMEM, "no memory");
-        int r = places_find(setup->plan, guarded, arena, &setup->places, e);
+        int r = resolve_paths(setup->plan, guarded, arena, &setup->places, e);
         if (r == 0)
-                r = carve_check(setup->plan, &setup->places, guarded, &unenforced, &example, e);
+                r = landlock_only_check(setup->plan, &setup->places, guarded, &unenforced, &example, e);
         if (r < 0)
                 return r;
         if (unenforced) {
                 struct error note;
                 error_set(&note, ENOTSUP, "without namespaces %s is not protected%s; --level strict protects it",
                           example->path, unenforced > 1 ? ", nor are others" : "");
-                send_to_front(setup, BOX_NOTE, (int)unenforced, &note);
+                send_to_front(setup, BOX_SHORTFALL, (int)unenforced, &note);
         }
-        return scratch_make(setup->request->scratch, e);
+        return scratch_dir_create(setup->request->scratch, e);
 }
 
 /* Allows the ports that a box without a network namespace may connect to. It may not bind any. */
 static int allow_ports(const struct box_setup *setup, struct ruleset *rules)
 {
-        const struct egress_proxies *proxies = setup->request->proxies;
+        const struct proxy_endpoints *proxies = setup->request->proxies;
         const struct ports *local = &setup->plan->local_ports;
-        int r = ruleset_allow_port(rules, proxies->http);
+        int r = ruleset_allow_connect(rules, proxies->http);
         if (r == 0)
-                r = ruleset_allow_port(rules, proxies->socks);
+                r = ruleset_allow_connect(rules, proxies->socks);
         for (size_t i = 0; r == 0 && i < local->count; i++)
-                r = ruleset_allow_port(rules, local->list[i].port);
+                r = ruleset_allow_connect(rules, local->list[i].port);
         return r;
 }
 
@@ -84,13 +84,13 @@ static int enforce_in_keeper(struct box_setup *setup, struct error *e)
 static int prepare(struct box_setup *setup, struct error *e)
 {
         bool mounts = plan_has_namespace(setup->plan, NAMESPACE_MOUNT);
-        int r = mounts ? 0 : prepare_carving(setup, e);
+        int r = mounts ? 0 : prepare_landlock_only(setup, e);
         if (r < 0)
                 return r;
         setup->scoped = !plan_has_namespace(setup->plan, NAMESPACE_PID) && scope_signals();
-        r = mounts ? confine_files(setup->plan, &setup->rules, e)
-                   : carve_files(setup->plan, &setup->places, setup->request->scratch, setup->pty.slave, &setup->rules,
-                                 e);
+        r = mounts ? landlock_under_mounts_build(setup->plan, &setup->rules, e)
+                   : landlock_only_build(setup->plan, &setup->places, setup->request->scratch, setup->pty.slave,
+                                         &setup->rules, e);
         if (r == 0 && setup->request->proxies)
                 r = allow_ports(setup, &setup->rules);
         return r == 0 && mounts && setup->guard != FILTER_NO_GUARD ? enforce_in_keeper(setup, e) : r;
@@ -121,8 +121,8 @@ static int apply(struct box_setup *setup, struct error *e)
 static int confine_self(const struct self_confinement *self, struct error *e)
 {
         struct ruleset rules = { .fd = -1 };
-        int r = self->plan ? carve_files(self->plan, self->places, NULL, -1, &rules, e)
-                           : ruleset_begin(&rules, true, e);
+        int r = self->plan ? landlock_only_build(self->plan, self->places, NULL, -1, &rules, e)
+                           : ruleset_new(&rules, true, e);
         return r < 0 ? r : ruleset_enforce(&rules, e);
 }
 
@@ -133,6 +133,6 @@ static void report(const struct enforced_state *s, struct text *out)
 }
 
 const struct wall_ops wall_landlock = {
-        "landlock",     .probe = landlock_probe,      .prepare = prepare,
+        "landlock",     .probe = probe_landlock,      .prepare = prepare,
         .apply = apply, .confine_self = confine_self, .report = report,
 };

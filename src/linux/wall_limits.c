@@ -40,4 +40,4 @@ static void report(const struct enforced_state *s, struct text *out)
                 text_add(out, s->resources ? " (cgroup)" : " (RLIMIT_NPROC)");
 }
 
-const struct wall_ops wall_limits = { "limits", .probe = limits_probe, .prepare = prepare, .report = report };
+const struct wall_ops wall_limits = { "limits", .probe = probe_limits, .prepare = prepare, .report = report };

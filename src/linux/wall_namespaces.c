@@ -1,6 +1,6 @@
 /*
- * namespaces: the keeper was cloned into its namespaces; here it maps its user id and enters its own root (root.c). The
- * person's ids are the same inside, so that new files belong to the person.
+ * namespaces: the keeper was cloned into its namespaces; here it maps its user id and enters its own root (box_root.c).
+ * The person's ids are the same inside, so that new files belong to the person.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 #include "linux/box_setup.h"
 #include "linux/landlock_table.h"
 #include "linux/probes.h"
-#include "linux/root.h"
+#include "linux/box_root.h"
 
 static int write_map(const char *path, const char *text, struct error *e)
 {
@@ -41,7 +41,7 @@ static int prepare(struct box_setup *setup, struct error *e)
         if (r == 0)
                 r = guard_find_aliases(setup->plan, &setup->aliases, e);
         if (r == 0 && plan_has_namespace(setup->plan, NAMESPACE_MOUNT))
-                r = root_enter(setup->plan, e);
+                r = box_root_enter(setup->plan, e);
         return r;
 }
 

@@ -9,9 +9,9 @@
 #include "linux/filter_install.h"
 #include "linux/landlock_table.h"
 #include "linux/probes.h"
-#include "wire/wire.h"
+#include "wire/packet.h"
 
-unsigned filter_rights(const struct plan *plan, int guard)
+unsigned filter_rights_from_plan(const struct plan *plan, int guard)
 {
         const struct plan_value *n = plan->scalar;
         bool mounts = n[PLAN_NAMESPACES].value & NAMESPACE_MOUNT;
@@ -28,9 +28,9 @@ unsigned filter_rights(const struct plan *plan, int guard)
 static int apply(struct box_setup *setup, struct error *e)
 {
         int listener = -1;
-        int r = filter_install(filter_rights(setup->plan, setup->guard), setup->guard, &listener);
+        int r = filter_install(filter_rights_from_plan(setup->plan, setup->guard), setup->guard, &listener);
         if (r == 0)
-                r = wire_send(setup->to_keeper, "", 1, listener);
+                r = packet_send(setup->to_keeper, "", 1, listener);
         fd_close(&listener);
         return r < 0 ? error_errno(e, -r, "cannot install the filter") : 0;
 }
@@ -38,7 +38,7 @@ static int apply(struct box_setup *setup, struct error *e)
 /* There is no listener, so calls that the filter would notify fail with ENOSYS. */
 static int confine_self(const struct self_confinement *self, struct error *e)
 {
-        unsigned rights = self->plan ? filter_rights(self->plan, FILTER_NO_GUARD) : FILTER_NETWORK;
+        unsigned rights = self->plan ? filter_rights_from_plan(self->plan, FILTER_NO_GUARD) : FILTER_NETWORK;
         int r = filter_install(rights, FILTER_NO_GUARD, NULL);
         return r < 0 ? error_errno(e, -r, "cannot install the filter") : 0;
 }
@@ -60,5 +60,5 @@ static void report(const struct enforced_state *s, struct text *out)
 }
 
 const struct wall_ops wall_seccomp = {
-        "seccomp", .probe = seccomp_probe, .apply = apply, .confine_self = confine_self, .report = report,
+        "seccomp", .probe = probe_seccomp, .apply = apply, .confine_self = confine_self, .report = report,
 };

@@ -9,7 +9,7 @@
 
 #include "base/memory.h"
 #include "linux/probes.h"
-#include "wire/wire.h"
+#include "wire/packet.h"
 
 const struct wall_ops *const walls[] = {
         &wall_limits, &wall_namespaces, &wall_guard,    &wall_net,
@@ -21,7 +21,7 @@ void platform_probe(struct probe_report *ret)
 {
         *ret = (struct probe_report){ 0 };
         host_probe(ret);
-        calls_probe(ret);
+        probe_syscalls(ret);
         for (size_t i = 0; i < wall_count; i++)
                 if (walls[i]->probe)
                         walls[i]->probe(ret);
@@ -51,7 +51,7 @@ bool plan_has_namespace(const struct plan *plan, uint64_t space)
 
 static void post(const struct box_setup *setup, struct box_message m, int fd)
 {
-        (void)wire_send(setup->control, &m, sizeof m, fd);
+        (void)packet_send(setup->control, &m, sizeof m, fd);
 }
 
 void send_to_front(const struct box_setup *setup, enum box_message_kind kind, int number, const struct error *e)

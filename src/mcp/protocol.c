@@ -23,7 +23,7 @@ enum { TOOLS_TTL_MS = 3600000 /* the tools do not change while the server runs *
 /* The newest comes first: a client that requests an unknown version gets it. */
 static const char *const legacy_versions[] = { "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05" };
 
-bool mcp_is_legacy(const char *version)
+bool mcp_legacy_version_supported(const char *version)
 {
         for (size_t i = 0; i < ARRAY_SIZE(legacy_versions); i++)
                 if (strcmp(legacy_versions[i], version) == 0)
@@ -82,42 +82,42 @@ json_t *mcp_tool_result(const json_t *answer)
         return result;
 }
 
-json_t *mcp_tool_failure(const char *why)
+json_t *mcp_tool_error(const char *why)
 {
         return json_pack("{s:[{s:s, s:s}], s:b}", "content", "type", "text", "text", why, "isError", 1);
 }
 
 /* --- results of methods --- */
 
-static json_t *capabilities(const struct mcp_offer *offer, bool modern)
+static json_t *capabilities(const struct mcp_server_config *offer, bool modern)
 {
         return offer->capabilities ? offer->capabilities(modern) : json_pack("{s:{s:b}}", "tools", "listChanged", 0);
 }
 
-static json_t *add_instructions(const struct mcp_offer *offer, json_t *result)
+static json_t *add_instructions(const struct mcp_server_config *offer, json_t *result)
 {
         if (result && offer->instructions)
                 json_object_set_new(result, "instructions", json_string(offer->instructions));
         return result;
 }
 
-json_t *mcp_initialize(const struct mcp_offer *offer, const json_t *params, const char **why)
+json_t *mcp_initialize(const struct mcp_server_config *offer, const json_t *params, const char **why)
 {
         const char *requested = json_string_value(json_object_get(params, "protocolVersion"));
         if (!requested) {
                 *why = "initialize needs protocolVersion";
                 return NULL;
         }
-        return add_instructions(offer, json_pack("{s:s, s:o, s:o}", "protocolVersion",
-                                                 mcp_is_legacy(requested) ? requested : legacy_versions[0],
-                                                 "capabilities", capabilities(offer, false), "serverInfo",
-                                                 server_info()));
+        return add_instructions(offer,
+                                json_pack("{s:s, s:o, s:o}", "protocolVersion",
+                                          mcp_legacy_version_supported(requested) ? requested : legacy_versions[0],
+                                          "capabilities", capabilities(offer, false), "serverInfo", server_info()));
 }
 
-json_t *mcp_discover(const struct mcp_offer *offer)
+json_t *mcp_discover(const struct mcp_server_config *offer)
 {
         json_t *versions = json_array();
-        json_array_append_new(versions, json_string(MCP_MODERN));
+        json_array_append_new(versions, json_string(MCP_VERSION_MODERN));
         for (size_t i = 0; i < ARRAY_SIZE(legacy_versions); i++)
                 json_array_append_new(versions, json_string(legacy_versions[i]));
         return add_instructions(offer, json_pack("{s:o, s:o, s:i, s:s}", "supportedVersions", versions, "capabilities",
@@ -125,12 +125,12 @@ json_t *mcp_discover(const struct mcp_offer *offer)
                                                  "private"));
 }
 
-static bool is_offered(const struct mcp_offer *offer, const struct tool *t)
+static bool is_offered(const struct mcp_server_config *offer, const struct tool *t)
 {
         return t && (t->reads_only || !offer->readonly);
 }
 
-json_t *mcp_list_tools(const struct mcp_offer *offer, const json_t *params, bool modern, const char **why)
+json_t *mcp_list_tools(const struct mcp_server_config *offer, const json_t *params, bool modern, const char **why)
 {
         json_t *list = json_array(), *cursor = json_object_get(params, "cursor");
         if (cursor && !(json_is_string(cursor) && !*json_string_value(cursor))) {
@@ -150,7 +150,7 @@ json_t *mcp_list_tools(const struct mcp_offer *offer, const json_t *params, bool
         return result;
 }
 
-const struct tool *mcp_find_tool(const struct mcp_offer *offer, const json_t *params)
+const struct tool *mcp_find_tool(const struct mcp_server_config *offer, const json_t *params)
 {
         const char *name = json_string_value(json_object_get(params, "name"));
         const struct tool *tool = name ? tool_find(name) : NULL;
@@ -161,13 +161,13 @@ const struct tool *mcp_find_tool(const struct mcp_offer *offer, const json_t *pa
 
 static void refuse(struct mcp_message *m, int code, const char *message, json_t *data)
 {
-        m->kind = MCP_BAD;
+        m->kind = MCP_INVALID;
         m->status = 400;
         m->error = mcp_error(m->id, code, message, data);
 }
 
 /* A value that cannot be sent in a header as it is comes as base64. */
-bool mcp_header_is(const char *header, const char *value)
+bool mcp_header_matches(const char *header, const char *value)
 {
         static const char begin[] = "=?base64?", end[] = "?=";
         const size_t begins = sizeof begin - 1, ends = sizeof end - 1, length = header ? strlen(header) : 0;
@@ -197,7 +197,7 @@ static const char *find_mismatch(const struct mcp_headers *h, const struct mcp_m
         return !h->version || strcmp(h->version, version) != 0
                 ? "the header MCP-Protocol-Version must equal the version in params._meta"
              : !h->method || strcmp(h->method, m->method) != 0 ? "the header Mcp-Method must equal the body's method"
-             : name && !mcp_header_is(h->name, name) ? "the header Mcp-Name must equal the name or uri in the body"
+             : name && !mcp_header_matches(h->name, name) ? "the header Mcp-Name must equal the name or uri in the body"
                                                      : NULL;
 }
 
@@ -212,25 +212,25 @@ static void read_modern(const struct mcp_headers *headers, struct mcp_message *m
                 return;
         }
         const char *mismatch = headers ? find_mismatch(headers, m, version) : NULL;
-        bool known = strcmp(version, MCP_MODERN) == 0;
+        bool known = strcmp(version, MCP_VERSION_MODERN) == 0;
         if (mismatch && (known || strcmp(headers->version ? headers->version : "", version) != 0))
                 refuse(m, MCP_HEADER_MISMATCH, mismatch, NULL);
         else if (!known)
                 refuse(m, MCP_UNSUPPORTED_VERSION, "this protocol version is not supported",
-                       json_pack("{s:[s], s:s}", "supported", MCP_MODERN, "requested", version));
+                       json_pack("{s:[s], s:s}", "supported", MCP_VERSION_MODERN, "requested", version));
 }
 
 static void read_request(const struct mcp_headers *headers, struct mcp_message *m)
 {
         const json_t *meta = json_object_get(m->params, "_meta");
         if (json_object_get(meta, MCP_META "protocolVersion") || strcmp(m->method, "server/discover") == 0 ||
-            (headers && headers->version && !mcp_is_legacy(headers->version)))
+            (headers && headers->version && !mcp_legacy_version_supported(headers->version)))
                 read_modern(headers, m);
 }
 
-void mcp_read(const struct mcp_headers *headers, const char *text, size_t length, struct mcp_message *ret)
+void mcp_parse_message(const struct mcp_headers *headers, const char *text, size_t length, struct mcp_message *ret)
 {
-        *ret = (struct mcp_message){ .kind = MCP_BAD };
+        *ret = (struct mcp_message){ .kind = MCP_INVALID };
         if (json_parse_bounded(text, length, MCP_BYTES_MAX, JSON_DEPTH_MAX, &ret->json, NULL, NULL, NULL) < 0) {
                 refuse(ret, MCP_PARSE_ERROR, "invalid, too long or too deeply nested JSON", NULL);
                 return;
@@ -261,5 +261,5 @@ void mcp_message_done(struct mcp_message *m)
 {
         json_decref(m->json);
         json_decref(m->error);
-        *m = (struct mcp_message){ .kind = MCP_BAD };
+        *m = (struct mcp_message){ .kind = MCP_INVALID };
 }

@@ -12,7 +12,7 @@
 #include "tools/tool.h"
 
 #define MCP_META "io.modelcontextprotocol/"
-#define MCP_MODERN "2026-07-28"
+#define MCP_VERSION_MODERN "2026-07-28"
 
 enum {
         MCP_BYTES_MAX = 10 << 20, /* of a message; clients have the same limit */
@@ -22,7 +22,7 @@ enum {
         MCP_UNKNOWN_METHOD = -32601,
         MCP_INVALID_PARAMS = -32602,
         MCP_INTERNAL_ERROR = -32603,
-        MCP_REFUSED = -32000, /* the HTTP layer refused the request before parsing the message */
+        MCP_HTTP_REJECTED = -32000, /* the HTTP layer refused the request before parsing the message */
         MCP_HEADER_MISMATCH = -32020,
         MCP_MISSING_CAPABILITY = -32021,
         MCP_UNSUPPORTED_VERSION = -32022,
@@ -33,7 +33,7 @@ struct mcp_headers {
         const char *version, *method, *name;
 };
 
-enum mcp_kind { MCP_BAD, MCP_REQUEST, MCP_NOTIFICATION, MCP_RESPONSE };
+enum mcp_kind { MCP_INVALID, MCP_REQUEST, MCP_NOTIFICATION, MCP_RESPONSE };
 
 /* A client's message. */
 struct mcp_message {
@@ -43,7 +43,7 @@ struct mcp_message {
         const json_t *id;     /* of a request or a response */
         const json_t *params; /* an object, or NULL */
         bool modern;
-        json_t *error;        /* MCP_BAD: the reply */
+        json_t *error;        /* MCP_INVALID: the reply */
         int status;           /* the HTTP status of that reply */
 };
 
@@ -51,14 +51,14 @@ struct mcp_message {
  * Parses one message. `headers` is NULL for stdio, which has no headers. The caller frees the message with
  * mcp_message_done().
  */
-void mcp_read(const struct mcp_headers *headers, const char *text, size_t length, struct mcp_message *ret);
+void mcp_parse_message(const struct mcp_headers *headers, const char *text, size_t length, struct mcp_message *ret);
 void mcp_message_done(struct mcp_message *m);
 
 /* Is the header (NULL: missing) equal to a string of the body, verbatim or encoded as =?base64?…?= */
-bool mcp_header_is(const char *header, const char *value);
+bool mcp_header_matches(const char *header, const char *value);
 
 /* Is it a legacy version that the server supports? */
-bool mcp_is_legacy(const char *version);
+bool mcp_legacy_version_supported(const char *version);
 
 /* --- replies; each NULL without memory --- */
 
@@ -73,25 +73,26 @@ json_t *mcp_notification(const char *method, json_t *params);
 json_t *mcp_tool_result(const json_t *answer);
 
 /* The result of a call that failed or was lost. */
-json_t *mcp_tool_failure(const char *why);
+json_t *mcp_tool_error(const char *why);
 
 /* --- results of methods --- */
 
 /* What a server offers. */
-struct mcp_offer {
+struct mcp_server_config {
         bool readonly;                       /* only tools that read */
         json_t *(*capabilities)(bool modern); /* the declared capabilities; NULL: only tools */
         const char *instructions;            /* for the agent; NULL: none */
-        const struct workspace_name *workspaces; /* for the tools' descriptions, which name them if there are several */
+        const struct named_workspace
+                *workspaces; /* for the tools' descriptions, which name them if there are several */
         size_t workspace_count;
 };
 
 /* NULL if the params are invalid; then `why` says what is wrong with them. */
-json_t *mcp_initialize(const struct mcp_offer *offer, const json_t *params, const char **why);
-json_t *mcp_discover(const struct mcp_offer *offer);
-json_t *mcp_list_tools(const struct mcp_offer *offer, const json_t *params, bool modern, const char **why);
+json_t *mcp_initialize(const struct mcp_server_config *offer, const json_t *params, const char **why);
+json_t *mcp_discover(const struct mcp_server_config *offer);
+json_t *mcp_list_tools(const struct mcp_server_config *offer, const json_t *params, bool modern, const char **why);
 
 /* The tool of a call, or NULL if no tool of that name is offered. */
-const struct tool *mcp_find_tool(const struct mcp_offer *offer, const json_t *params);
+const struct tool *mcp_find_tool(const struct mcp_server_config *offer, const json_t *params);
 
 #endif

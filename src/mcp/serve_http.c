@@ -27,8 +27,8 @@
 #include "base/fd.h"
 #include "base/json.h"
 #include "base/random.h"
-#include "mcp/connection.h"
-#include "mcp/streams.h"
+#include "mcp/http_connection.h"
+#include "mcp/sse_streams.h"
 
 enum {
         CONNECTIONS_MAX = 512,
@@ -47,15 +47,15 @@ struct client {
         struct session *session;
         principal who;
         int64_t last_used;
-        struct stream *get_stream; /* opened by its GET; NULL: none */
+        struct sse_stream *get_stream; /* opened by its GET; NULL: none */
 };
 
 struct http {
         struct server *server;
-        const struct http_setup *setup;
+        const struct http_config *setup;
         struct evconnlistener *listeners[8];
         struct event *tidy_timer;
-        struct streams streams;
+        struct sse_streams streams;
         struct client clients[BROKER_SESSIONS_MAX]; /* with the indexes of the server's sessions */
         size_t connections;
 };
@@ -64,12 +64,12 @@ struct http {
 struct reply {
         struct http *http;
         struct client *client;
-        struct connection *connection; /* NULL: closed, or left to the stream */
-        struct stream *stream;         /* NULL: the reply is not a stream yet */
+        struct http_connection *connection; /* NULL: closed, or left to the stream */
+        struct sse_stream *stream;         /* NULL: the reply is not a stream yet */
         struct pending_request *pending;
         struct event *stream_timer;    /* turns the reply into a stream */
         bool accepts_stream;           /* the client accepts event streams */
-        bool wants_priming;            /* the client knows empty events: stream_prime() */
+        bool wants_priming;            /* the client knows empty events: sse_stream_send_id() */
         bool opens_session;            /* the reply has the new session's name in a header */
 };
 
@@ -91,7 +91,7 @@ static bool is_loopback(const char *host)
                 size_t n = strlen(names[i]);
                 unsigned long long port;
                 if (strncasecmp(host, names[i], n) == 0 &&
-                    (!host[n] || (host[n] == ':' && text_to_number(host + n + 1, strlen(host + n + 1), &port))))
+                    (!host[n] || (host[n] == ':' && text_parse_unsigned(host + n + 1, strlen(host + n + 1), &port))))
                         return true;
         }
         return false;
@@ -101,7 +101,7 @@ static bool is_loopback_origin(const char *origin)
 {
         static const char *const schemes[] = { "http://", "https://" };
         for (size_t i = 0; i < ARRAY_SIZE(schemes); i++)
-                if (text_starts(origin, schemes[i]))
+                if (text_has_prefix(origin, schemes[i]))
                         return is_loopback(origin + strlen(schemes[i]));
         return false;
 }
@@ -122,10 +122,10 @@ static bool token_matches(const char *given, const char *token)
 static const char *check_access(const struct peer *p, const struct http_request *r, int *ret_status)
 {
         static const char bearer[] = "Bearer ";
-        const char *origin = http_header(r, "Origin"), *authorization = http_header(r, "Authorization");
+        const char *origin = http_request_header(r, "Origin"), *authorization = http_request_header(r, "Authorization");
         const char *token = p->local ? NULL : p->http->setup->token;
         *ret_status = 403;
-        if (!p->local && !is_loopback(http_header(r, "Host")))
+        if (!p->local && !is_loopback(http_request_header(r, "Host")))
                 return "Host not allowed: only localhost, 127.0.0.1 and [::1]";
         if (origin && !is_loopback_origin(origin))
                 return "Origin not allowed: only pages of localhost, 127.0.0.1 and [::1]";
@@ -153,7 +153,7 @@ static void close_client(struct http *h, struct client *c)
 {
         c->name[0] = '\0';
         session_close(c->session);
-        streams_end(&h->streams, c);
+        sse_streams_end_owner(&h->streams, c);
         *c = (struct client){ 0 };
 }
 
@@ -178,7 +178,7 @@ static void make_room(struct http *h)
 static struct client *open_client(struct http *h, principal who)
 {
         char name[SESSION_NAME_SIZE];
-        if (random_name(name, sizeof name) < 0)
+        if (random_hex(name, sizeof name) < 0)
                 return NULL;
         struct session *s = session_open(h->server);
         if (!s) {
@@ -193,13 +193,13 @@ static struct client *open_client(struct http *h, principal who)
         return c;
 }
 
-static void on_tidy(evutil_socket_t fd, short what, void *data)
+static void on_expire_timer(evutil_socket_t fd, short what, void *data)
 {
         struct http *h = data;
         int64_t now = clock_ms();
         (void)fd;
         (void)what;
-        streams_tidy(&h->streams, now);
+        sse_streams_expire(&h->streams, now);
         for (size_t i = 0; i < BROKER_SESSIONS_MAX; i++) {
                 struct client *c = &h->clients[i];
                 if (*c->name && !c->session->waiting && !c->get_stream && now - c->last_used > SESSION_IDLE_MS)
@@ -239,9 +239,9 @@ static void begin_stream(struct reply *r)
         if (r->stream || !r->connection || !r->accepts_stream)
                 return;
         session_header(r, header);
-        r->stream = stream_open(&r->http->streams, r->client, r->connection, header, *r->client->name != '\0');
+        r->stream = sse_stream_open(&r->http->streams, r->client, r->connection, header, *r->client->name != '\0');
         if (r->stream && r->wants_priming)
-                stream_prime(r->stream);
+                sse_stream_send_id(r->stream);
         if (r->stream && r->stream->number) /* the client may resume it on another connection */
                 detach_connection(r);
 }
@@ -251,9 +251,10 @@ static void send_complete(struct reply *r, const struct text *message, int statu
         char header[64];
         session_header(r, header);
         if (message->length)
-                connection_reply(r->connection, status, header, "application/json", message->data, message->length);
+                http_connection_reply(r->connection, status, header, "application/json", message->data,
+                                      message->length);
         else
-                connection_reply(r->connection, status == 200 ? 202 : status, header, NULL, "", 0);
+                http_connection_reply(r->connection, status == 200 ? 202 : status, header, NULL, "", 0);
 }
 
 static void send_message(struct pending_request *x, json_t *message, bool last, int status)
@@ -266,19 +267,19 @@ static void send_message(struct pending_request *x, json_t *message, bool last, 
         if (!last)
                 begin_stream(r);
         if (r->stream && out.length)
-                stream_send(r->stream, out.data, out.length);
+                sse_stream_send(r->stream, out.data, out.length);
         else if (last && !r->stream && r->connection)
                 send_complete(r, &out, status);
         r->client->last_used = clock_ms();
         if (!last)
                 return;
         if (r->stream)
-                stream_end(r->stream);
+                sse_stream_end(r->stream);
         free_reply(r);
 }
 
 /* Makes the client reconnect for the rest. */
-static void detach(struct pending_request *x)
+static void detach_request(struct pending_request *x)
 {
         struct reply *r = x->transport;
         begin_stream(r);
@@ -289,10 +290,10 @@ static void detach(struct pending_request *x)
 static const char *find_header(const struct pending_request *x, const char *name)
 {
         const struct reply *r = x->transport;
-        return r->connection ? http_header(&r->connection->request, name) : NULL;
+        return r->connection ? http_request_header(&r->connection->request, name) : NULL;
 }
 
-static const struct route route = { send_message, detach, find_header };
+static const struct transport_ops route = { send_message, detach_request, find_header };
 
 static void on_stream_timer(evutil_socket_t fd, short what, void *data)
 {
@@ -305,46 +306,46 @@ static void on_stream_timer(evutil_socket_t fd, short what, void *data)
 
 static bool accepts(const struct http_request *r, const char *type)
 {
-        const char *accept = http_header(r, "Accept");
+        const char *accept = http_request_header(r, "Accept");
         return !accept || strcasestr(accept, type) || strstr(accept, "*/*");
 }
 
 /* Finds or opens the session of a message. NULL: the request has been refused. */
-static struct client *choose_client(struct connection *c, const struct mcp_message *m)
+static struct client *choose_client(struct http_connection *c, const struct mcp_message *m)
 {
         const struct peer *p = c->data;
         struct http *h = p->http;
-        const char *name = http_header(&c->request, "Mcp-Session-Id"), *version = http_header(&c->request, "MCP-"
-                                                                                                           "Protocol-"
-                                                                                                           "Version");
+        const char *name = http_request_header(&c->request, "Mcp-Session-Id");
+        const char *version = http_request_header(&c->request, "MCP-Protocol-Version");
         bool initialize = m->kind == MCP_REQUEST && !m->modern && strcmp(m->method, "initialize") == 0;
         struct client *client = NULL;
-        if (m->modern || (m->kind == MCP_NOTIFICATION && !name && version && !mcp_is_legacy(version)))
+        if (m->modern || (m->kind == MCP_NOTIFICATION && !name && version && !mcp_legacy_version_supported(version)))
                 return &h->clients[0];
         if (initialize && !json_is_string(json_object_get(m->params, "protocolVersion")))
                 return &h->clients[0]; /* the server will reply with an error, so no session is opened */
         if (initialize) {
                 client = open_client(h, p->who);
                 if (!client)
-                        connection_refuse(c, 503, NULL, "too many sessions; end one, or retry later");
+                        http_connection_reply_error(c, 503, NULL, "too many sessions; end one, or retry later");
         } else if (!name) {
-                connection_refuse(c, 400, NULL, "the header Mcp-Session-Id is missing; the reply to initialize has it");
+                http_connection_reply_error(c, 400, NULL,
+                                            "the header Mcp-Session-Id is missing; the reply to initialize has it");
         } else {
                 client = find_client(h, name, p->who);
                 if (!client)
-                        connection_refuse(c, 404, NULL, "unknown session; open one with initialize");
+                        http_connection_reply_error(c, 404, NULL, "unknown session; open one with initialize");
         }
         return client;
 }
 
-static void take_request(struct connection *c, struct client *client, struct mcp_message *m)
+static void take_request(struct http_connection *c, struct client *client, struct mcp_message *m)
 {
         struct peer *p = c->data;
-        const char *version = http_header(&c->request, "MCP-Protocol-Version");
+        const char *version = http_request_header(&c->request, "MCP-Protocol-Version");
         const struct timeval delay = { .tv_sec = STREAM_AFTER_MS / 1000, .tv_usec = STREAM_AFTER_MS % 1000 * 1000 };
         struct reply *r = calloc(1, sizeof *r);
         if (!r) {
-                connection_refuse(c, 503, NULL, "no memory");
+                http_connection_reply_error(c, 503, NULL, "no memory");
                 mcp_message_done(m);
                 return;
         }
@@ -359,27 +360,28 @@ static void take_request(struct connection *c, struct client *client, struct mcp
         server_handle_message(client->session, m, &route, r, &r->pending);
 }
 
-static void take_post(struct connection *c)
+static void take_post(struct http_connection *c)
 {
         const struct http_request *r = &c->request;
-        const struct mcp_headers headers = { http_header(r, "MCP-Protocol-Version"), http_header(r, "Mcp-Method"),
-                                             http_header(r, "Mcp-Name") };
-        const char *type = http_header(r, "Content-Type");
+        const struct mcp_headers headers = { http_request_header(r, "MCP-Protocol-Version"),
+                                             http_request_header(r, "Mcp-Method"), http_request_header(r, "Mcp-Name") };
+        const char *type = http_request_header(r, "Content-Type");
         CLEANUP_TEXT struct text out = { 0 };
         struct mcp_message m;
         size_t word = type ? strcspn(type, "; \t") : 0;
         if (word != strlen("application/json") || strncasecmp(type, "application/json", word) != 0) {
-                connection_refuse(c, 415, NULL, "the header Content-Type must be application/json");
+                http_connection_reply_error(c, 415, NULL, "the header Content-Type must be application/json");
                 return;
         }
         if (!accepts(r, "application/json")) {
-                connection_refuse(c, 406, NULL, "the header Accept must list application/json and text/event-stream");
+                http_connection_reply_error(c, 406, NULL,
+                                            "the header Accept must list application/json and text/event-stream");
                 return;
         }
-        mcp_read(&headers, r->body.data ? r->body.data : "", r->body.length, &m);
-        if (m.kind == MCP_BAD) {
+        mcp_parse_message(&headers, r->body.data ? r->body.data : "", r->body.length, &m);
+        if (m.kind == MCP_INVALID) {
                 (void)json_write(m.error, &out, false);
-                connection_reply(c, m.status, NULL, "application/json", out.data ? out.data : "", out.length);
+                http_connection_reply(c, m.status, NULL, "application/json", out.data ? out.data : "", out.length);
                 mcp_message_done(&m);
                 return;
         }
@@ -393,81 +395,81 @@ static void take_post(struct connection *c)
                 take_request(c, client, &m);
         } else {
                 server_handle_message(client->session, &m, NULL, NULL, NULL);
-                connection_reply(c, 202, NULL, NULL, "", 0);
+                http_connection_reply(c, 202, NULL, NULL, "", 0);
         }
 }
 
 /* The session of a legacy client's GET or DELETE. NULL: the request has been refused. */
-static struct client *require_client(struct connection *c)
+static struct client *require_client(struct http_connection *c)
 {
         const struct peer *p = c->data;
-        const char *name = http_header(&c->request, "Mcp-Session-Id"), *version = http_header(&c->request, "MCP-"
-                                                                                                           "Protocol-"
-                                                                                                           "Version");
+        const char *name = http_request_header(&c->request, "Mcp-Session-Id");
+        const char *version = http_request_header(&c->request, "MCP-Protocol-Version");
         struct client *client = name ? find_client(p->http, name, p->who) : NULL;
-        if (!name || (version && strcmp(version, MCP_MODERN) == 0))
-                connection_refuse(c, 405, "Allow: POST\r\n", "without a session, only POST is supported");
-        else if (version && !mcp_is_legacy(version))
-                connection_refuse(c, 400, NULL, "this protocol version is not supported");
+        if (!name || (version && strcmp(version, MCP_VERSION_MODERN) == 0))
+                http_connection_reply_error(c, 405, "Allow: POST\r\n", "without a session, only POST is supported");
+        else if (version && !mcp_legacy_version_supported(version))
+                http_connection_reply_error(c, 400, NULL, "this protocol version is not supported");
         else if (!client)
-                connection_refuse(c, 404, NULL, "unknown session; open one with initialize");
+                http_connection_reply_error(c, 404, NULL, "unknown session; open one with initialize");
         else
                 return client;
         return NULL;
 }
 
-static void take_get(struct connection *c)
+static void take_get(struct http_connection *c)
 {
         struct peer *p = c->data;
-        const char *last = http_header(&c->request, "Last-Event-ID");
+        const char *last = http_request_header(&c->request, "Last-Event-ID");
         struct client *client = require_client(c);
         if (!client)
                 return;
         client->last_used = clock_ms();
         if (!accepts(&c->request, "text/event-stream")) {
-                connection_refuse(c, 406, NULL, "the header Accept must list text/event-stream");
+                http_connection_reply_error(c, 406, NULL, "the header Accept must list text/event-stream");
         } else if (last) {
-                if (!stream_resume(&p->http->streams, client, c, last))
-                        connection_refuse(c, 404, NULL, "unknown event: its stream cannot be resumed any more");
+                if (!sse_stream_resume(&p->http->streams, client, c, last))
+                        http_connection_reply_error(c, 404, NULL,
+                                                    "unknown event: its stream cannot be resumed any more");
         } else {
                 if (client->get_stream) /* a client has one; the new one replaces it */
-                        stream_end(client->get_stream);
-                client->get_stream = stream_open(&p->http->streams, client, c, NULL, false);
+                        sse_stream_end(client->get_stream);
+                client->get_stream = sse_stream_open(&p->http->streams, client, c, NULL, false);
                 if (client->get_stream)
-                        stream_keep_alive(client->get_stream);
+                        sse_stream_keep_alive(client->get_stream);
         }
 }
 
-static void take_delete(struct connection *c)
+static void take_delete(struct http_connection *c)
 {
         const struct peer *p = c->data;
         struct client *client = require_client(c);
         if (!client)
                 return;
         close_client(p->http, client);
-        connection_reply(c, 200, NULL, NULL, "", 0);
+        http_connection_reply(c, 200, NULL, NULL, "", 0);
 }
 
 /* Checks access before the body is read, so that clients without access cannot use memory for a body. */
-static bool on_head(struct connection *c)
+static bool on_head(struct http_connection *c)
 {
         int status;
         const char *objection = check_access(c->data, &c->request, &status);
         if (objection)
-                connection_refuse(c, status, status == 401 ? "WWW-Authenticate: Bearer realm=\"ringwall\"\r\n" : NULL,
-                                  objection);
+                http_connection_reply_error(
+                        c, status, status == 401 ? "WWW-Authenticate: Bearer realm=\"ringwall\"\r\n" : NULL, objection);
         else if (strcmp(c->request.target, HTTP_PATH) != 0)
-                connection_refuse(c, 404, NULL, "not found; MCP is at " HTTP_PATH);
+                http_connection_reply_error(c, 404, NULL, "not found; MCP is at " HTTP_PATH);
         else
                 return true;
         return false;
 }
 
-static void on_request(struct connection *c)
+static void on_request(struct http_connection *c)
 {
         static const struct {
                 const char *name;
-                void (*take)(struct connection *c);
+                void (*take)(struct http_connection *c);
         } methods[] = { { "POST", take_post }, { "GET", take_get }, { "DELETE", take_delete } };
         const struct http_request *r = &c->request;
         for (size_t i = 0; i < ARRAY_SIZE(methods); i++) {
@@ -476,18 +478,18 @@ static void on_request(struct connection *c)
                         return;
                 }
         }
-        connection_refuse(c, 405, "Allow: POST, GET, DELETE\r\n", "unknown HTTP method");
+        http_connection_reply_error(c, 405, "Allow: POST, GET, DELETE\r\n", "unknown HTTP method");
 }
 
 /* --- connections --- */
 
 /* A modern client cancels its request by disconnecting; a legacy client may reconnect and resume. */
-static void on_closed(struct connection *c)
+static void on_closed(struct http_connection *c)
 {
         struct peer *p = c->data;
         struct http *h = p->http;
         struct reply *r = p->reply;
-        struct stream *s = streams_find(&h->streams, c);
+        struct sse_stream *s = sse_streams_find(&h->streams, c);
         if (s)
                 stream_disconnected(s);
         for (size_t i = 0; s && i < BROKER_SESSIONS_MAX; i++)
@@ -503,7 +505,7 @@ static void on_closed(struct connection *c)
         free(p);
 }
 
-static const struct connection_owner owner = { on_head, on_request, on_closed, MCP_BYTES_MAX };
+static const struct http_connection_ops owner = { on_head, on_request, on_closed, MCP_BYTES_MAX };
 
 static principal peer_uid(int fd)
 {
@@ -525,7 +527,7 @@ static void on_connection(struct evconnlistener *listener, evutil_socket_t fd, s
                         local = h->setup->listeners[i].local;
         if (p)
                 *p = (struct peer){ .http = h, .local = local, .who = local ? peer_uid(fd) : TOKEN_HOLDER };
-        if (p && connection_open(h->server->base, fd, &owner, p)) {
+        if (p && http_connection_new(h->server->base, fd, &owner, p)) {
                 h->connections++;
                 return;
         }
@@ -535,7 +537,7 @@ static void on_connection(struct evconnlistener *listener, evutil_socket_t fd, s
 
 static int listen_on(struct http *h, struct error *e)
 {
-        const struct http_setup *setup = h->setup;
+        const struct http_config *setup = h->setup;
         if (setup->listener_count > ARRAY_SIZE(h->listeners))
                 return error_set(e, E2BIG, "too many addresses to listen on");
         for (size_t i = 0; i < setup->listener_count; i++) {
@@ -550,14 +552,14 @@ static int listen_on(struct http *h, struct error *e)
         return 0;
 }
 
-int serve_http(struct server *s, const struct http_setup *setup, struct error *e)
+int serve_http(struct server *s, const struct http_config *setup, struct error *e)
 {
         static struct http h; /* too large for a stack */
         const struct timeval interval = { .tv_sec = TIDY_SECONDS };
         h = (struct http){ .server = s, .setup = setup };
         s->sessions[0]->shared = true;
         h.clients[0] = (struct client){ .session = s->sessions[0], .who = TOKEN_HOLDER };
-        h.tidy_timer = event_new(s->base, -1, EV_PERSIST, on_tidy, &h);
+        h.tidy_timer = event_new(s->base, -1, EV_PERSIST, on_expire_timer, &h);
         int r = h.tidy_timer && event_add(h.tidy_timer, &interval) == 0 ? listen_on(&h, e)
                                                                         : error_errno(e, ENOMEM, "cannot serve");
         if (r == 0)

@@ -11,13 +11,13 @@ struct http_listener {
         bool local; /* a unix socket: clients are identified by uid, and browsers cannot connect */
 };
 
-struct http_setup {
+struct http_config {
         const struct http_listener *listeners;
         size_t listener_count;
         const char *token; /* clients on TCP must send it; NULL: no token is required */
 };
 
 /* Serves until server_stop(). Returns 0 or -errno with an error. */
-int serve_http(struct server *s, const struct http_setup *setup, struct error *e);
+int serve_http(struct server *s, const struct http_config *setup, struct error *e);
 
 #endif

@@ -43,7 +43,7 @@ static void send_line(struct pending_request *x, json_t *message, bool last, int
                 server_stop(c->server);
 }
 
-static const struct route route = { .send = send_line };
+static const struct transport_ops route = { .send = send_line };
 
 static void take_line(struct client *c, const char *line, size_t length)
 {
@@ -52,8 +52,8 @@ static void take_line(struct client *c, const char *line, size_t length)
                 length--;
         if (!length)
                 return;
-        mcp_read(NULL, line, length, &m);
-        if (m.kind == MCP_BAD) {
+        mcp_parse_message(NULL, line, length, &m);
+        if (m.kind == MCP_INVALID) {
                 send_message(c, json_incref(m.error));
                 mcp_message_done(&m);
         } else {

@@ -23,7 +23,7 @@
 #include <sys/socket.h>
 
 #include "base/json.h"
-#include "session/worker.h"
+#include "session/tool_worker.h"
 
 enum { EXCHANGES_MAX = 64 }; /* pending in a session of one client */
 enum { SHARED_EXCHANGES_MAX = 1024 };
@@ -78,13 +78,13 @@ void request_answer_error(struct pending_request *x, int code, const char *messa
         send_reply(x, mcp_error(x->message.id, code, message, data), status);
 }
 
-/* `removed`: counts by shape; NULL: none. */
+/* `removed`: counts by pattern; NULL: none. */
 static void record_secrets(const struct pending_request *x, const json_t *removed)
 {
         const struct session *s = x->session;
         if (json_object_size(removed) && s->readable)
-                broker_record(s->server->broker, s->number, "secrets_redacted",
-                              json_pack("{s:s, s:O}", "tool", tool_name(x), "shapes", removed));
+                broker_log_event(s->server->broker, s->number, "secrets_redacted",
+                                 json_pack("{s:s, s:O}", "tool", tool_name(x), "patterns", removed));
 }
 
 /* Removes secrets from a tool's result or progress message; false if that failed, and the value must not be sent. */
@@ -93,7 +93,7 @@ static bool scrub(const struct pending_request *x, json_t *value)
         const struct session *s = x->session;
         const struct gate *gate = s->server->gate;
         bool failed = false;
-        json_t *removed = gate && value ? gate_scrub(gate, value, &failed) : NULL;
+        json_t *removed = gate && value ? gate_scrub_result(gate, value, &failed) : NULL;
         record_secrets(x, removed);
         json_decref(removed);
         return !failed;
@@ -104,7 +104,7 @@ static void send_tool_result(struct pending_request *x, json_t *result)
 {
         if (!scrub(x, result)) {
                 json_decref(result);
-                result = mcp_tool_failure("the result could not be searched for secrets, so it is not shown");
+                result = mcp_tool_error("the result could not be searched for secrets, so it is not shown");
         }
         request_answer_result(x, result);
 }
@@ -129,9 +129,9 @@ static struct pending_request *find_id(const struct session *s, const json_t *id
 
 /* --- the tools --- */
 
-static void flush_calls(struct session *s)
+static void update_write_event(struct session *s)
 {
-        if (channel_flush(&s->channel) == 0 && (channel_events(&s->channel) & POLLOUT))
+        if (channel_flush(&s->channel) == 0 && (channel_poll_events(&s->channel) & POLLOUT))
                 (void)event_add(s->writable, NULL);
 }
 
@@ -153,12 +153,12 @@ static void on_tools_ended(struct session *s)
         CLEANUP_TEXT struct text sentence = { 0 };
         struct pending_request *x, *next;
         close_tools(s);
-        broker_end(s->server->broker, s->number, &why);
+        broker_end_session(s->server->broker, s->number, &why);
         text_format(&sentence, "the call got no answer: %s", why.text);
         for (x = LIST_FIRST(&s->pending); x; x = next) {
                 next = LIST_NEXT(x, others);
                 if (x->call)
-                        send_tool_result(x, mcp_tool_failure(sentence.data ? sentence.data
+                        send_tool_result(x, mcp_tool_error(sentence.data ? sentence.data
                                                                            : "the call got no answer"));
         }
 }
@@ -203,7 +203,7 @@ static void on_tools(evutil_socket_t fd, short what, void *data)
         json_t *answer = NULL;
         (void)fd;
         (void)what;
-        int r = channel_move(&s->channel);
+        int r = channel_pump(&s->channel);
         while (r == 0 && (r = worker_receive(&s->channel, &answer)) == 1) {
                 handle_answer(s, answer);
                 json_decref(answer);
@@ -212,7 +212,7 @@ static void on_tools(evutil_socket_t fd, short what, void *data)
         if (r < 0 || s->channel.peer_closed)
                 on_tools_ended(s);
         else
-                flush_calls(s);
+                update_write_event(s);
 }
 
 /* Starts a box of tools if the session has none. Returns 0 or -errno with an error. */
@@ -220,7 +220,7 @@ static int ensure_tools(struct session *s, struct error *e)
 {
         if (s->readable)
                 return 0;
-        int fd = broker_start(s->server->broker, s->number, e);
+        int fd = broker_start_session(s->server->broker, s->number, e);
         if (fd < 0)
                 return fd;
         int r = channel_open(&s->channel, fd);
@@ -232,7 +232,7 @@ static int ensure_tools(struct session *s, struct error *e)
                 close_tools(s);
         else
                 channel_close(&s->channel);
-        broker_end(s->server->broker, s->number, NULL);
+        broker_end_session(s->server->broker, s->number, NULL);
         return error_errno(e, r < 0 ? -r : ENOMEM, "cannot reach the tools");
 }
 
@@ -279,28 +279,28 @@ static void answer_call(struct pending_request *x)
         if (!tool) {
                 text_format(&sentence, "there is no tool '%.60s'", tool_name(x));
                 if (sentence.data)
-                        text_drop_malformed(sentence.data); /* the name may be truncated inside a character */
+                        text_remove_invalid_utf8(sentence.data); /* the name may be truncated inside a character */
                 request_answer_error(x, MCP_INVALID_PARAMS, sentence.data ? sentence.data : "there is no such tool",
                                      NULL, 200);
                 return;
         }
         int r = ensure_tools(s, &e); /* first, because the record of a refusal belongs to the session's box */
-        if (r == 0 && s->server->gate && gate_refuses(s->server->gate, tool->name, arguments, &sentence)) {
+        if (r == 0 && s->server->gate && gate_check_call(s->server->gate, tool->name, arguments, &sentence)) {
                 const char *why = sentence.data ? sentence.data : "refused";
-                broker_record(s->server->broker, s->number, "call_refused",
-                              json_pack("{s:s, s:s}", "tool", tool->name, "why", why));
-                send_tool_result(x, mcp_tool_failure(why));
+                broker_log_event(s->server->broker, s->number, "call_refused",
+                                 json_pack("{s:s, s:s}", "tool", tool->name, "why", why));
+                send_tool_result(x, mcp_tool_error(why));
                 return;
         }
         if (r == 0)
                 r = worker_call(&s->channel, s->last_call + 1, tool->name, arguments ? arguments : no_arguments,
                                 progress_token(x) != NULL);
         if (r < 0) {
-                send_tool_result(x, mcp_tool_failure(e.code ? e.text : "the call could not be sent"));
+                send_tool_result(x, mcp_tool_error(e.code ? e.text : "the call could not be sent"));
                 return;
         }
         x->call = ++s->last_call;
-        flush_calls(s);
+        update_write_event(s);
 }
 
 static const struct {
@@ -332,7 +332,7 @@ static void cancel_call(struct pending_request *x)
 {
         struct session *s = x->session;
         if (x->call && s->readable && worker_cancel(&s->channel, x->call) == 0)
-                flush_calls(s);
+                update_write_event(s);
 }
 
 void request_drop(struct pending_request *x)
@@ -372,7 +372,7 @@ static void take_request(struct session *s, struct pending_request *x)
         dispatch(x);
 }
 
-void server_handle_message(struct session *s, struct mcp_message *m, const struct route *route, void *transport,
+void server_handle_message(struct session *s, struct mcp_message *m, const struct transport_ops *route, void *transport,
                  struct pending_request **slot)
 {
         const struct mcp_extension *extension = s->server->extension;
@@ -381,7 +381,7 @@ void server_handle_message(struct session *s, struct mcp_message *m, const struc
                 *x = (struct pending_request){
                         .session = s, .message = *m, .route = route, .transport = transport, .slot = slot
                 };
-                *m = (struct mcp_message){ .kind = MCP_BAD };
+                *m = (struct mcp_message){ .kind = MCP_INVALID };
                 take_request(s, x);
                 return;
         }
@@ -418,7 +418,7 @@ void session_close(struct session *s)
         }
         if (s->readable) {
                 close_tools(s);
-                broker_end(s->server->broker, s->number, NULL);
+                broker_end_session(s->server->broker, s->number, NULL);
         }
         s->server->sessions[s->number] = NULL;
         free(s);
@@ -433,8 +433,8 @@ static void on_broker_closed(evutil_socket_t fd, short what, void *data)
         server_stop(data);
 }
 
-int server_open(struct server *s, const struct mcp_offer *offer, const struct mcp_extension *extension, int broker,
-                bool files, struct error *e)
+int server_open(struct server *s, const struct mcp_server_config *offer, const struct mcp_extension *extension,
+                int broker, bool files, struct error *e)
 {
         *s = (struct server){ .offer = offer, .extension = extension, .broker = broker };
         struct event_config *config = event_config_new();

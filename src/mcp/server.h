@@ -28,7 +28,7 @@ struct mcp_extension {
 };
 
 struct server {
-        const struct mcp_offer *offer;
+        const struct mcp_server_config *offer;
         const struct mcp_extension *extension; /* NULL: none */
         const struct gate *gate;               /* NULL: none */
         struct event_base *base;
@@ -50,7 +50,7 @@ struct session {
 };
 
 /* How a transport sends the messages of a request to the client. */
-struct route {
+struct transport_ops {
         /*
          * Sends a message and takes ownership of it. `last` ends the request; then the message is NULL if there is no
          * reply. `status` is the HTTP status.
@@ -70,7 +70,7 @@ struct pending_request {
         json_int_t call;         /* number of the call to the tools; 0: none */
         json_int_t progress;     /* last value that was sent to the client */
         bool by_extension;       /* the extension replies */
-        const struct route *route;
+        const struct transport_ops *route;
         void *transport;         /* the transport's own data */
         struct pending_request **slot; /* the transport's pointer to the request, set to NULL at the end; may be NULL */
         void *data;              /* the extension's own data */
@@ -80,8 +80,8 @@ struct pending_request {
  * Prepares the server, its first session and the box of that session. `files`: the input may be a regular file, which
  * epoll cannot watch. Returns 0 or -errno with an error; call server_close() in both cases.
  */
-int server_open(struct server *s, const struct mcp_offer *offer, const struct mcp_extension *extension, int broker,
-                bool files, struct error *e);
+int server_open(struct server *s, const struct mcp_server_config *offer, const struct mcp_extension *extension,
+                int broker, bool files, struct error *e);
 void server_close(struct server *s);
 
 /* Runs until server_stop(), or until the broker exits. */
@@ -93,11 +93,11 @@ struct session *session_open(struct server *s);
 void session_close(struct session *s);
 
 /*
- * Handles a client's message, which must not be MCP_BAD, and takes ownership of it. A request is answered through the
- * route, at once or later. Until its last message is sent or request_drop() is called, *slot is the request; `slot`
+ * Handles a client's message, which must not be MCP_INVALID, and takes ownership of it. A request is answered through
+ * the route, at once or later. Until its last message is sent or request_drop() is called, *slot is the request; `slot`
  * may be NULL.
  */
-void server_handle_message(struct session *s, struct mcp_message *m, const struct route *route, void *transport,
+void server_handle_message(struct session *s, struct mcp_message *m, const struct transport_ops *route, void *transport,
                  struct pending_request **slot);
 
 /* Cancels the call of a request whose client has disconnected, and frees it without using the route. */

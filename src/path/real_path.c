@@ -66,7 +66,7 @@ int real_path(struct arena *a, const char *path, const char *rest, const char **
                         continue;
                 if (ret_links->count == REAL_PATH_LINKS_MAX)
                         return -ELOOP;
-                const char *link = arena_string(a, w.resolved);
+                const char *link = arena_strdup(a, w.resolved);
                 if (!link)
                         return -ENOMEM;
                 ret_links->paths[ret_links->count++] = link;

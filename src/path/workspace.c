@@ -82,7 +82,7 @@ const char *workspace_root(const struct workspace *w)
         return w->root;
 }
 
-void workspace_forget_openat2(struct workspace *w)
+void workspace_disable_openat2(struct workspace *w)
 {
         w->no_openat2 = true;
 }
@@ -102,7 +102,7 @@ void held_path_done(struct held_path *s)
 static void add_shortened(struct text *out, const char *path)
 {
         size_t n = strnlen(path, SHOWN_MAX + 1);
-        text_add_visible(out, path, n > SHOWN_MAX ? SHOWN_MAX : n);
+        text_add_escaped(out, path, n > SHOWN_MAX ? SHOWN_MAX : n);
         text_add(out, n > SHOWN_MAX ? "…" : "");
 }
 
@@ -394,7 +394,7 @@ static int find_without_links(const struct workspace *w, const char *names, stru
         return ret->name ? 0 : 1;
 }
 
-int workspace_find(const struct workspace *w, const char *path, struct held_path *ret, struct error *e)
+int workspace_resolve(const struct workspace *w, const char *path, struct held_path *ret, struct error *e)
 {
         CLEANUP_TEXT struct text names = { 0 };
         *ret = HELD_PATH_NONE;

@@ -29,7 +29,7 @@ static inline void workspace_free_pointer(struct workspace **w)
 const char *workspace_root(const struct workspace *w);
 
 /* Behaves as if the kernel had no openat2; for tests. */
-void workspace_forget_openat2(struct workspace *w);
+void workspace_disable_openat2(struct workspace *w);
 
 /* A place in a workspace, held by descriptors: a file or directory that exists, or where one can be created. */
 struct held_path {
@@ -49,7 +49,7 @@ void held_path_done(struct held_path *s);
  * inside. Fails with -EXDEV when the path leads outside ("path is outside workspace root…"), with -ENOENT when a link
  * on the way is dangling. A path whose end does not exist is not an error. Returns 0 or -errno with an error.
  */
-int workspace_find(const struct workspace *w, const char *path, struct held_path *ret, struct error *e);
+int workspace_resolve(const struct workspace *w, const char *path, struct held_path *ret, struct error *e);
 
 /*
  * Opens the file or directory that was found, with the flags of open(2). Never blocks, even if it was replaced by a

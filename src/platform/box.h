@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "policy/plan.h"
 
-struct egress_proxies;
+struct proxy_endpoints;
 struct resource_group;
 
 struct launch_request {
@@ -29,9 +29,9 @@ struct launch_request {
         unsigned terminals;       /* bit n: its descriptor n is a terminal of the box's own; see linux/pty.c */
         bool foreground;          /* the command may read from that terminal at once */
         struct resource_group *resources; /* the group to start in, with the plan's limits (limits.h); NULL: none */
-        /* a socket to egress, which serves the box's entrances (wire/egress_wire.h); -1: the box has no egress */
+        /* a socket to egress, which serves the box's listeners (wire/egress_protocol.h); -1: the box has no egress */
         int egress;
-        const struct egress_proxies *proxies; /* the front's, for a box without a network namespace; NULL: none */
+        const struct proxy_endpoints *proxies; /* the front's, for a box without a network namespace; NULL: none */
 };
 
 /*
@@ -77,7 +77,7 @@ enum box_message_kind {
         BOX_CONTINUE, /* continue the command, in the foreground of its terminal if `number` is not 0 */
         /* from the keeper */
         BOX_TERMINAL, /* carries the master of the box's terminal as a descriptor */
-        BOX_NOTE,     /* `error` describes a rule that this box does not enforce: a default, or best effort */
+        BOX_SHORTFALL,     /* `error` describes a rule that this box does not enforce: a default, or best effort */
         BOX_STARTED,  /* the command runs; `number` is the Landlock ABI that confines it, `guard` its guard */
         BOX_STOPPED,  /* the command was stopped by signal `number` */
         BOX_REFUSED_CALL, /* after the command has exited: `call` is a call that the filter refused */
@@ -92,7 +92,7 @@ struct box_message {
         int guard; /* BOX_STARTED: for struct enforced_state */
         struct refused_call call; /* BOX_REFUSED_CALL */
         struct refused_path path; /* BOX_REFUSED_PATH */
-        struct error error; /* BOX_FAILED, BOX_NOTE */
+        struct error error; /* BOX_FAILED, BOX_SHORTFALL */
 };
 
 /*

@@ -21,9 +21,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "policy/caps.h"
+#include "policy/input_limits.h"
 #include "policy/ceiling_parts.h"
-#include "policy/modules.h"
+#include "policy/module_rights.h"
 
 int ceiling_check(const struct settings *ceiling)
 {
@@ -31,33 +31,33 @@ int ceiling_check(const struct settings *ceiling)
         for (size_t i = 0; i < ceiling->count; i++) {
                 const struct setting *s = &ceiling->list[i];
                 if (!key_is_for_ceilings(&keys[s->key])) {
-                        message_error(ceiling->messages, s->from, "a ceiling only limits; put this into a policy",
-                                      "%s has no meaning in a ceiling", keys[s->key].path);
+                        diagnostic_error(ceiling->messages, s->from, "a ceiling only limits; put this into a policy",
+                                         "%s has no meaning in a ceiling", keys[s->key].path);
                         wrong = 1;
                 } else if (s->key == KEY_DENY && !s->empty && (permissions[s->number].granted & RIGHT_READ)) {
-                        message_error(ceiling->messages, s->from, "name the paths in filesystem.deny_read",
-                                      "'%s' cannot be denied as a whole", s->text);
+                        diagnostic_error(ceiling->messages, s->from, "name the paths in filesystem.deny_read",
+                                         "'%s' cannot be denied as a whole", s->text);
                         wrong = 1;
                 } else if (s->sign == SIGN_MINUS) {
-                        message_error(ceiling->messages, s->from, "a ceiling only limits; put this into a policy",
-                                      "'-%.100s' would release an entry", s->text);
+                        diagnostic_error(ceiling->messages, s->from, "a ceiling only limits; put this into a policy",
+                                         "'-%.100s' would release an entry", s->text);
                         wrong = 1;
                 }
         }
         return wrong;
 }
 
-void plan_add_cut(struct compiler *c, struct source by, const char *result, const char *format, ...)
+void plan_record_ceiling_cut(struct compiler *c, struct source by, const char *result, const char *format, ...)
 {
         char what[512];
         va_list args;
         va_start(args, format);
         (void)vsnprintf(what, sizeof what, format, args);
         va_end(args);
-        text_drop_malformed(what);
-        struct plan_cut *slot = arena_array_add(c->arena, &c->plan->cuts, &c->plan->cut_count, sizeof *slot);
+        text_remove_invalid_utf8(what);
+        struct plan_ceiling_cut *slot = arena_array_push(c->arena, &c->plan->cuts, &c->plan->cut_count, sizeof *slot);
         if (slot)
-                *slot = (struct plan_cut){ arena_string(c->arena, what), arena_string(c->arena, result),
+                *slot = (struct plan_ceiling_cut){ arena_strdup(c->arena, what), arena_strdup(c->arena, result),
                                            compile_source(c, by) };
         c->no_memory |= !slot || !slot->what || !slot->result;
 }
@@ -91,7 +91,7 @@ static void cut_number(struct compiler *c, enum plan_scalar number, uint64_t to,
         if (before.failed || after.failed)
                 c->no_memory = true;
         else
-                plan_add_cut(c, by, after.data, "%s %s", plan_scalar_name(number), before.data);
+                plan_record_ceiling_cut(c, by, after.data, "%s %s", plan_scalar_name(number), before.data);
 }
 
 void ceiling_cut_scalars(struct compiler *c)
@@ -99,13 +99,14 @@ void ceiling_cut_scalars(struct compiler *c)
         for (size_t i = 0; i < c->ceiling_count; i++)
                 for (enum key_id key = 0; key < KEY_COUNT; key++) {
                         const struct key *k = &keys[key];
-                        const struct setting *s = key_has_single_value(k) ? settings_last(c->ceilings[i], key) : NULL;
+                        const struct setting *s =
+                                key_has_single_value(k) ? settings_find_last(c->ceilings[i], key) : NULL;
                         if (s && exceeds(k->ceiling, c->plan->scalar[k->scalar].value, s->number))
                                 cut_number(c, k->scalar, s->number, s->from);
                 }
         /* If a ceiling made the pool smaller than its number of warm boxes, reduce that number too. */
         const struct plan_value *n = c->plan->scalar;
-        const struct setting *own = settings_last(c->settings, KEY_POOL_MAX);
+        const struct setting *own = settings_find_last(c->settings, KEY_POOL_MAX);
         uint64_t asked = own ? own->number : key_default_scalar(&keys[KEY_POOL_MAX]);
         if (n[PLAN_POOL_SIZE].value > n[PLAN_POOL_MAX].value && n[PLAN_POOL_MAX].value != asked)
                 cut_number(c, PLAN_POOL_SIZE, n[PLAN_POOL_MAX].value, n[PLAN_POOL_MAX].from);
@@ -115,7 +116,7 @@ void ceiling_cut_scalars(struct compiler *c)
 void ceiling_add_namespaces(struct compiler *c)
 {
         for (size_t i = 0; i < c->ceiling_count; i++) {
-                const struct setting *last = settings_last(c->ceilings[i], KEY_NAMESPACES);
+                const struct setting *last = settings_find_last(c->ceilings[i], KEY_NAMESPACES);
                 uint64_t wanted = 0, have = c->plan->scalar[PLAN_NAMESPACES].value;
                 for (size_t j = 0; last && j < c->ceilings[i]->count; j++)
                         if (c->ceilings[i]->list[j].key == KEY_NAMESPACES && !c->ceilings[i]->list[j].empty)
@@ -146,12 +147,12 @@ void ceiling_collect_entries(struct compiler *c, const struct settings *ceiling,
                 const struct setting *s = &ceiling->list[i];
                 if (s->key != key || s->empty || s->sign == SIGN_MINUS)
                         continue;
-                if (s->sign != SIGN_PLUS || !entries_add_named(c, list, set, s, s->text)) {
+                if (s->sign != SIGN_PLUS || !entries_add_group(c, list, set, s, s->text)) {
                         entries_add(c, list, (struct entry){ s, NULL, true });
                         continue;
                 }
                 for (size_t j = 0; j < list->count; j++)
-                        if (list->list[j].managed && managed_names_entry(set, list->list[j].managed, s->text))
+                        if (list->list[j].managed && managed_entry_matches(set, list->list[j].managed, s->text))
                                 list->list[j].of_ceiling = true;
         }
 }
@@ -171,7 +172,7 @@ static void deny_workspace_writes(struct compiler *c, const struct setting *by, 
 void ceiling_add_entries(struct compiler *c, enum key_id key, struct entries *list)
 {
         for (size_t i = 0; i < c->ceiling_count; i++) {
-                const struct setting *workspace = settings_last(c->ceilings[i], KEY_WORKSPACE);
+                const struct setting *workspace = settings_find_last(c->ceilings[i], KEY_WORKSPACE);
                 ceiling_collect_entries(c, c->ceilings[i], key, list);
                 if (key == KEY_DENY_WRITE && workspace && workspace->number == PLAN_WORKSPACE_RO)
                         deny_workspace_writes(c, workspace, list);

@@ -2,7 +2,7 @@
 #include <stdio.h>
 
 #include "policy/ceiling_parts.h"
-#include "policy/pattern.h"
+#include "policy/path_pattern.h"
 
 /* The hosts in one list of a ceiling, with each +name replaced by the hosts that it names. */
 static struct hosts collect_listed_hosts(struct compiler *c, const struct settings *ceiling, enum key_id key)
@@ -12,11 +12,11 @@ static struct hosts collect_listed_hosts(struct compiler *c, const struct settin
         ceiling_collect_entries(c, ceiling, key, &entries);
         for (size_t i = 0; i < entries.count; i++) {
                 const struct entry *e = &entries.list[i];
-                struct domain d = e->setting->domain;
-                if (e->managed && domain_parse(c->arena, e->managed->entry, NULL, &d))
+                struct host_pattern d = e->setting->domain;
+                if (e->managed && host_pattern_parse(c->arena, e->managed->entry, NULL, &d))
                         continue; /* a unit test parses every entry of the table */
                 if (!e->managed && e->setting->sign == SIGN_PLUS)
-                        hosts_add_signed(c, &hosts, e->setting);
+                        hosts_add_plus(c, &hosts, e->setting);
                 else
                         hosts_add(c, &hosts, true, &d, NULL, e->setting->from);
         }
@@ -32,13 +32,13 @@ static bool cut_host(struct compiler *c, const struct hosts *listed, enum portle
 {
         *ret_narrowed = false;
         for (size_t i = 0; i < listed->count; i++)
-                if (domain_covers(&listed->list[i].domain, &h->domain, bare)) {
+                if (host_pattern_covers(&listed->list[i].domain, &h->domain, bare)) {
                         hosts_add(c, kept, true, &h->domain, h->set, h->from);
                         return true;
                 }
         for (size_t i = 0; i < listed->count; i++) {
-                struct domain both;
-                if (!domain_intersect(&h->domain, &listed->list[i].domain, bare, &both))
+                struct host_pattern both;
+                if (!host_pattern_intersect(&h->domain, &listed->list[i].domain, bare, &both))
                         continue;
                 hosts_add(c, kept, true, &both, h->set, h->from);
                 *ret_narrowed = true;
@@ -52,14 +52,14 @@ static void record_named_cut(struct compiler *c, struct source by, const char *r
 {
         CLEANUP_TEXT struct text from = { 0 };
         source_print(item_from, &from);
-        plan_add_cut(c, by, result, "%s %s (from %s)", what, name, from.data ? from.data : "");
+        plan_record_ceiling_cut(c, by, result, "%s %s (from %s)", what, name, from.data ? from.data : "");
 }
 
 /* If the ceiling has this list, keeps of the allowed hosts only what the list covers. */
 static void cut_hosts(struct compiler *c, const struct settings *ceiling, enum key_id key, struct hosts *hosts,
                       const char *what)
 {
-        const struct setting *limit = settings_last(ceiling, key);
+        const struct setting *limit = settings_find_last(ceiling, key);
         enum portless bare = key == KEY_ALLOW_PRIVATE ? PORTLESS_EVERY : PORTLESS_DEFAULT;
         struct hosts kept = { 0 }, listed = collect_listed_hosts(c, ceiling, key);
         for (size_t i = 0; i < hosts->count; i++) {
@@ -71,8 +71,8 @@ static void cut_hosts(struct compiler *c, const struct settings *ceiling, enum k
                 }
                 if (cut_host(c, &listed, bare, h, &kept, &narrowed))
                         continue;
-                char name[DOMAIN_TEXT_SIZE];
-                domain_print(&h->domain, name);
+                char name[HOST_PATTERN_TEXT_SIZE];
+                host_pattern_print(&h->domain, name);
                 record_named_cut(c, limit->from, narrowed ? "narrowed" : "removed", what, name, h->from);
         }
         *hosts = kept;
@@ -129,7 +129,7 @@ static void cut_ports(struct compiler *c, const struct setting *limit, const str
 void ceiling_cut_ports(struct compiler *c, enum key_id key, struct ports *ports, const char *what)
 {
         for (size_t i = 0; i < c->ceiling_count; i++) {
-                const struct setting *limit = settings_last(c->ceilings[i], key);
+                const struct setting *limit = settings_find_last(c->ceilings[i], key);
                 if (limit)
                         cut_ports(c, limit, c->ceilings[i], ports, what);
         }
@@ -159,7 +159,7 @@ static bool lists_socket(const struct grants *listed, const char *path)
 /* A ceiling's deny_read also removes sockets: connecting reaches the server behind the socket. */
 static void cut_sockets(struct compiler *c, const struct settings *ceiling)
 {
-        const struct setting *limit = settings_last(ceiling, KEY_UNIX_SOCKETS);
+        const struct setting *limit = settings_find_last(ceiling, KEY_UNIX_SOCKETS);
         struct grants listed = collect_listed_sockets(c, ceiling);
         struct plan *p = c->plan;
         size_t kept = 0;

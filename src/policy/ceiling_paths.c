@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "policy/ceiling_parts.h"
-#include "policy/pattern.h"
+#include "policy/path_pattern.h"
 
 /* The rule.set of a ceiling's grant that was written with :ro. */
 #define SET_READ_ONLY "ro"
@@ -10,9 +10,9 @@
 static void view_add_rule(struct compiler *c, struct ceiling_view *v, enum rule_kind kind, const char *path,
                           struct source from)
 {
-        bool deny = kind == RULE_DENY_READ, glob = deny && path && pattern_is_glob(path);
+        bool deny = kind == RULE_DENY_READ, glob = deny && path && path_pattern_is_glob(path);
         if (path && deny && !glob)
-                path = pattern_unescape(c->arena, path);
+                path = path_pattern_unescape(c->arena, path);
         if (path)
                 rules_add(c, &v->rules, (struct rule){ kind, path, glob, NULL, compile_source(c, from), deny });
         else
@@ -59,7 +59,7 @@ struct ceiling_view ceiling_view_new(struct compiler *c, const struct settings *
         for (size_t i = 0; i < ceiling->count; i++)
                 if (ceiling->list[i].key == KEY_ALLOW_WRITE || ceiling->list[i].key == KEY_ALLOW_PATHS)
                         view_add_grant(c, &v, &ceiling->list[i]);
-        const struct setting *read = settings_last(ceiling, KEY_READ);
+        const struct setting *read = settings_find_last(ceiling, KEY_READ);
         if (read && read->number == PLAN_READ_LISTED)
                 v.read_listed_by = read->from;
         drop_readable_inside_writable(&v.rules);
@@ -118,7 +118,7 @@ struct cutter {
 };
 
 /* Replaces a grant that is too wide by the ceiling's grants inside it, as far as the policy allows those too. */
-static bool add_narrower(struct cutter *k, const struct grant *g, bool write)
+static bool replace_by_narrower(struct cutter *k, const struct grant *g, bool write)
 {
         bool added = false;
         for (size_t i = 0; i < k->view->rules.count; i++) {
@@ -138,8 +138,8 @@ static void record_cut(struct cutter *k, const struct grant *g, struct source by
 {
         CLEANUP_TEXT struct text from = { 0 };
         source_print(g->from, &from);
-        plan_add_cut(k->c, by, result, "%s%s %s (from %s)", k->box_label, g->access == ACCESS_WRITE ? "write" : "read",
-                     g->path, from.data ? from.data : "");
+        plan_record_ceiling_cut(k->c, by, result, "%s%s %s (from %s)", k->box_label,
+                                g->access == ACCESS_WRITE ? "write" : "read", g->path, from.data ? from.data : "");
 }
 
 /* A ceiling's allow_paths does not limit the workspace; its allow_write does. */
@@ -158,7 +158,7 @@ static void cut_read(struct cutter *k, const struct grant *g)
         }
         grants_add(k->c, cut ? &k->removed : &k->kept, g->access, g->path, g->set, g->from);
         if (cut)
-                record_cut(k, g, k->view->reads_by, add_narrower(k, g, false) ? "narrowed" : "removed");
+                record_cut(k, g, k->view->reads_by, replace_by_narrower(k, g, false) ? "narrowed" : "removed");
 }
 
 static void cut_grant(struct cutter *k, const struct grant *g)
@@ -175,7 +175,7 @@ static void cut_grant(struct cutter *k, const struct grant *g)
                         grants_add(k->c, &k->kept, ACCESS_WRITE, g->path, g->set, g->from);
                         return;
                 }
-                record_cut(k, g, k->view->writes_by, add_narrower(k, g, true) ? "narrowed" : "read-only");
+                record_cut(k, g, k->view->writes_by, replace_by_narrower(k, g, true) ? "narrowed" : "read-only");
         }
         struct grant reading = *g;
         reading.access = g->access == ACCESS_READ ? ACCESS_READ : ACCESS_READ_ONLY;
@@ -227,7 +227,7 @@ void ceiling_cut_grants(struct compiler *c, struct grants *grants, const struct 
 }
 
 /* Removes the grants that a ceiling denies, the system directories included. */
-void ceiling_drop_denied(struct compiler *c, struct rules *rules)
+void ceiling_drop_denied_rules(struct compiler *c, struct rules *rules)
 {
         for (size_t i = 0; i < c->ceiling_count; i++) {
                 struct ceiling_view view = ceiling_view_new(c, c->ceilings[i]);

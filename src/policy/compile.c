@@ -7,12 +7,12 @@
 #include <errno.h>
 #include <string.h>
 
-#include "policy/caps.h"
+#include "policy/input_limits.h"
 #include "policy/defaults.h"
-#include "policy/modules.h"
-#include "policy/pattern.h"
+#include "policy/module_rights.h"
+#include "policy/path_pattern.h"
 
-const struct setting *settings_last(const struct settings *s, enum key_id key)
+const struct setting *settings_find_last(const struct settings *s, enum key_id key)
 {
         for (size_t i = s->count; i-- > 0;)
                 if (s->list[i].key == key)
@@ -20,7 +20,7 @@ const struct setting *settings_last(const struct settings *s, enum key_id key)
         return NULL;
 }
 
-bool setting_is(const struct setting *s, enum key_id key, const char *server)
+bool setting_has_key(const struct setting *s, enum key_id key, const char *server)
 {
         if (s->key != key)
                 return false;
@@ -36,7 +36,7 @@ struct source compile_source(struct compiler *c, struct source from)
                 if (last.name && strcmp(last.name, from.name) == 0)
                         return (struct source){ last.name, from.line, from.column };
         }
-        const char *name = arena_string(c->arena, from.name);
+        const char *name = arena_strdup(c->arena, from.name);
         c->no_memory |= !name;
         return (struct source){ name ? name : "", from.line, from.column };
 }
@@ -44,14 +44,14 @@ struct source compile_source(struct compiler *c, struct source from)
 const char *compile_path(struct compiler *c, const struct setting *s, bool pattern)
 {
         const char *base = s->base ? s->base : c->names.workspace;
-        struct expanded e = expand_path(c->arena, &c->names, base, s->text, pattern, s->literal);
+        struct expanded_path e = expand_path(c->arena, &c->names, base, s->text, pattern, s->literal);
         if (e.path)
                 return e.path;
         if (!e.wrong) {
                 c->no_memory = true;
                 return NULL;
         }
-        message_error(c->messages, s->from, e.hint, "'%.100s': %s", s->text, e.wrong);
+        diagnostic_error(c->messages, s->from, e.hint, "'%.100s': %s", s->text, e.wrong);
         c->failed = true;
         return NULL;
 }
@@ -64,12 +64,12 @@ static void compile_numbers(struct compiler *c)
         for (enum key_id key = 0; key < KEY_COUNT; key++) {
                 if (!key_has_single_value(&keys[key]))
                         continue;
-                const struct setting *s = settings_last(c->settings, key);
+                const struct setting *s = settings_find_last(c->settings, key);
                 struct plan_value *v = &c->plan->scalar[keys[key].scalar];
                 v->value = s ? s->number : key_default_scalar(&keys[key]);
                 v->from = s ? compile_source(c, s->from) : default_source();
         }
-        const struct setting *block = settings_last(c->settings, KEY_RESOURCES);
+        const struct setting *block = settings_find_last(c->settings, KEY_RESOURCES);
         struct plan_value *processes = &c->plan->scalar[PLAN_PROCESSES];
         if (block && processes->value == 0)
                 *processes = (struct plan_value){ RESOURCES_BLOCK_PROCESSES, compile_source(c, block->from) };
@@ -143,13 +143,13 @@ static uint64_t collect_chosen_namespaces(const struct settings *s, const struct
 /* A ceiling that raises the level adds the namespaces of that level to the list of a policy. */
 static bool is_level_raised(const struct compiler *c)
 {
-        const struct setting *own = settings_last(c->settings, KEY_LEVEL);
+        const struct setting *own = settings_find_last(c->settings, KEY_LEVEL);
         return c->plan->scalar[PLAN_LEVEL].value != (own ? own->number : LEVEL_STRICT);
 }
 
 static uint64_t find_namespaces(const struct compiler *c)
 {
-        const struct setting *list = settings_last(c->settings, KEY_NAMESPACES);
+        const struct setting *list = settings_find_last(c->settings, KEY_NAMESPACES);
         uint64_t of_level = level_namespaces[c->plan->scalar[PLAN_LEVEL].value];
         uint64_t chosen = list ? collect_chosen_namespaces(c->settings, list) : of_level;
         return is_level_raised(c) ? chosen | of_level : chosen;
@@ -162,13 +162,13 @@ static uint64_t find_namespaces(const struct compiler *c)
 static void compile_rights(struct compiler *c)
 {
         const struct settings *s = c->settings;
-        bool modules = settings_last(s, KEY_MODULES) != NULL;
+        bool modules = settings_find_last(s, KEY_MODULES) != NULL;
         if (!modules)
                 grant_rights(c, RIGHT_EXEC | RIGHT_FORK, default_source());
         if (!modules && (find_namespaces(c) & NAMESPACE_NET))
                 grant_rights(c, RIGHT_NETWORK, default_source());
         for (size_t i = 0; i < module_row_count; i++) {
-                const struct setting *module = settings_last(s, module_rows[i].key);
+                const struct setting *module = settings_find_last(s, module_rows[i].key);
                 if (module)
                         grant_rights(c, module_rows[i].rights, module->from);
         }
@@ -191,23 +191,23 @@ static void compile_denied_rights(struct compiler *c)
                         continue;
                 unsigned rights = permissions[s->list[i].number].granted;
                 if (rights & RIGHT_READ) {
-                        message_error(c->messages, s->list[i].from, "name the paths in filesystem.deny_read",
-                                      "'%s' cannot be denied as a whole", s->list[i].text);
+                        diagnostic_error(c->messages, s->list[i].from, "name the paths in filesystem.deny_read",
+                                         "'%s' cannot be denied as a whole", s->list[i].text);
                         c->failed = true;
                         continue;
                 }
                 if ((rights & RIGHT_NETWORK) && network_needed_by(c->plan))
-                        message_warning(c->messages, s->list[i].from, "remove the hosts and ports, or this denial",
-                                        "the network is denied, so the allowed hosts and ports cannot be reached");
+                        diagnostic_warning(c->messages, s->list[i].from, "remove the hosts and ports, or this denial",
+                                           "the network is denied, so the allowed hosts and ports cannot be reached");
                 deny_rights(c, rights, s->list[i].from);
         }
         struct source by = { 0 };
         unsigned cut = ceiling_denied_rights(c, &by);
         if (cut) {
                 deny_rights(c, cut, by);
-                plan_add_cut(c, by, "removed", "rights to%s%s%s%s", cut & RIGHT_EXEC ? " exec" : "",
-                             cut & RIGHT_FORK ? " fork" : "", cut & RIGHT_NETWORK ? " network" : "",
-                             cut & RIGHT_WRITE ? " write" : "");
+                plan_record_ceiling_cut(c, by, "removed", "rights to%s%s%s%s", cut & RIGHT_EXEC ? " exec" : "",
+                                        cut & RIGHT_FORK ? " fork" : "", cut & RIGHT_NETWORK ? " network" : "",
+                                        cut & RIGHT_WRITE ? " write" : "");
         }
 }
 
@@ -229,7 +229,7 @@ static void check_chosen_namespaces(struct compiler *c, const struct setting *la
                 hint = "add net to the list, or remove the list";
         }
         if (wrong) {
-                message_error(c->messages, last->from, hint, "%s", wrong);
+                diagnostic_error(c->messages, last->from, hint, "%s", wrong);
                 c->failed = true;
                 return;
         }
@@ -238,14 +238,14 @@ static void check_chosen_namespaces(struct compiler *c, const struct setting *la
                 return;
         CLEANUP_TEXT struct text names = { 0 };
         plan_print_scalar(PLAN_NAMESPACES, missing, &names);
-        message_warning(c->messages, last->from, "remove the list to get all namespaces of the level",
-                        "the list lacks namespaces that level %s has: %s", level_words[level],
-                        names.data ? names.data : "");
+        diagnostic_warning(c->messages, last->from, "remove the list to get all namespaces of the level",
+                           "the list lacks namespaces that level %s has: %s", level_words[level],
+                           names.data ? names.data : "");
 }
 
 static void compile_namespaces(struct compiler *c)
 {
-        const struct setting *list = settings_last(c->settings, KEY_NAMESPACES);
+        const struct setting *list = settings_find_last(c->settings, KEY_NAMESPACES);
         struct source of_level = c->plan->scalar[PLAN_LEVEL].from;
         uint64_t namespaces = find_namespaces(c);
         if (list && !is_level_raised(c)) {
@@ -256,7 +256,7 @@ static void compile_namespaces(struct compiler *c)
         }
         c->plan->scalar[PLAN_NAMESPACES] = (struct plan_value){ namespaces, of_level };
         if (list)
-                plan_add_cut(c, of_level, "with all namespaces of the level", "namespaces");
+                plan_record_ceiling_cut(c, of_level, "with all namespaces of the level", "namespaces");
 }
 
 static void check_numbers(struct compiler *c)
@@ -264,15 +264,15 @@ static void check_numbers(struct compiler *c)
         const struct plan_value *n = c->plan->scalar;
         if (n[PLAN_POOL_SIZE].value > n[PLAN_POOL_MAX].value) {
                 bool by_size = !source_is_default(n[PLAN_POOL_SIZE].from);
-                message_error(c->messages, n[by_size ? PLAN_POOL_SIZE : PLAN_POOL_MAX].from,
-                              "pool_max counts warm and busy boxes", "pool_size %llu is larger than pool_max %llu",
-                              (unsigned long long)n[PLAN_POOL_SIZE].value,
-                              (unsigned long long)n[PLAN_POOL_MAX].value);
+                diagnostic_error(c->messages, n[by_size ? PLAN_POOL_SIZE : PLAN_POOL_MAX].from,
+                                 "pool_max counts warm and busy boxes", "pool_size %llu is larger than pool_max %llu",
+                                 (unsigned long long)n[PLAN_POOL_SIZE].value,
+                                 (unsigned long long)n[PLAN_POOL_MAX].value);
                 c->failed = true;
         }
         if (n[PLAN_SNAPSHOT].value && n[PLAN_LEVEL].value != LEVEL_MAXIMUM) {
-                message_error(c->messages, n[PLAN_SNAPSHOT].from, "set security.sandbox.level to maximum",
-                              "workspace_snapshot needs level maximum, not %s", level_words[n[PLAN_LEVEL].value]);
+                diagnostic_error(c->messages, n[PLAN_SNAPSHOT].from, "set security.sandbox.level to maximum",
+                                 "workspace_snapshot needs level maximum, not %s", level_words[n[PLAN_LEVEL].value]);
                 c->failed = true;
         }
 }
@@ -280,31 +280,31 @@ static void check_numbers(struct compiler *c)
 /* The workspace is the last workdir of a file or flag, or the current directory. */
 static void compile_workspace(struct compiler *c)
 {
-        const struct setting *s = settings_last(c->settings, KEY_WORKDIR);
-        c->names = (struct expand_names){ .home = c->facts->home, .user_data = c->facts->user_data,
+        const struct setting *s = settings_find_last(c->settings, KEY_WORKDIR);
+        c->names = (struct path_variables){ .home = c->facts->home, .user_data = c->facts->user_data,
                                           .user_state = c->facts->user_state };
         /* {workspace} has no value here yet. A relative workdir starts from the setting's base. */
-        const char *path = s ? compile_path(c, s, false) : arena_string(c->arena, c->facts->cwd);
+        const char *path = s ? compile_path(c, s, false) : arena_strdup(c->arena, c->facts->cwd);
         struct source from = s ? s->from : (struct source){ .name = "" };
         if (!path) {
                 c->names.workspace = "/nowhere";
                 c->no_memory |= !s;
                 return;
         }
-        if (*path != '/' || text_utf8_valid(path, strlen(path)) < strlen(path)) {
-                message_error(c->messages, from, "choose another with --workspace",
-                              "the workspace must be an absolute path in UTF-8");
+        if (*path != '/' || text_utf8_valid_length(path, strlen(path)) < strlen(path)) {
+                diagnostic_error(c->messages, from, "choose another with --workspace",
+                                 "the workspace must be an absolute path in UTF-8");
                 c->failed = true;
         }
-        path = pattern_normalise(c->arena, path);
+        path = path_normalize(c->arena, path);
         if (path && strcmp(path, "/") == 0) {
-                message_error(c->messages, from, "choose a directory with --workspace",
-                              "the workspace cannot be the root directory");
+                diagnostic_error(c->messages, from, "choose a directory with --workspace",
+                                 "the workspace cannot be the root directory");
                 c->failed = true;
         }
         if (path && c->facts->home && strcmp(path, c->facts->home) == 0)
-                message_warning(c->messages, from, "run in a project's directory, or name one with --workspace",
-                                "the workspace is the whole home directory");
+                diagnostic_warning(c->messages, from, "run in a project's directory, or name one with --workspace",
+                                   "the workspace is the whole home directory");
         c->no_memory |= !path;
         c->names.workspace = c->plan->workspace = path ? path : "/nowhere";
 }
@@ -313,8 +313,8 @@ static void env_add(struct compiler *c, const char *text, struct source from)
 {
         size_t n = strcspn(text, "=");
         struct plan_env new = {
-                .name = arena_copy(c->arena, text, n),
-                .value = text[n] ? arena_string(c->arena, text + n + 1) : NULL,
+                .name = arena_strndup(c->arena, text, n),
+                .value = text[n] ? arena_strdup(c->arena, text + n + 1) : NULL,
                 .from = from,
         };
         if (!new.name || (text[n] && !new.value)) {
@@ -328,11 +328,11 @@ static void env_add(struct compiler *c, const char *text, struct source from)
                 }
         if (c->plan->env_count == POLICY_ENV_MAX) {
                 if (!c->failed)
-                        message_error(c->messages, from, NULL, "more than %d variables are named", POLICY_ENV_MAX);
+                        diagnostic_error(c->messages, from, NULL, "more than %d variables are named", POLICY_ENV_MAX);
                 c->failed = true;
                 return;
         }
-        struct plan_env *slot = arena_array_add(c->arena, &c->plan->env, &c->plan->env_count, sizeof *slot);
+        struct plan_env *slot = arena_array_push(c->arena, &c->plan->env, &c->plan->env_count, sizeof *slot);
         if (slot)
                 *slot = new;
         c->no_memory |= !slot;
@@ -371,14 +371,14 @@ static void compile_all(struct compiler *c)
 }
 
 int policy_compile(const struct settings *s, const struct settings *const *ceilings, size_t ceiling_count,
-                   const struct facts *facts, struct messages *m, struct plan **ret)
+                   const struct host_facts *facts, struct diagnostics *m, struct plan **ret)
 {
         CLEANUP_ARENA struct arena *arena = arena_new(ARENA_BYTES_MAX);
         struct plan *plan = arena ? ARENA_NEW(arena, struct plan) : NULL;
         if (!plan)
                 return -ENOMEM;
         plan->arena = arena;
-        plan->home = facts->home ? arena_string(arena, facts->home) : "";
+        plan->home = facts->home ? arena_strdup(arena, facts->home) : "";
         struct compiler c = {
                 .arena = arena,
                 .settings = s,
@@ -390,8 +390,8 @@ int policy_compile(const struct settings *s, const struct settings *const *ceili
         };
         compile_all(&c);
         if (arena_is_full(arena)) {
-                message_error(m, (struct source){ .name = "" }, "grant and deny fewer, wider paths",
-                              "the plan would take more than %d MiB of memory", ARENA_BYTES_MAX >> 20);
+                diagnostic_error(m, (struct source){ .name = "" }, "grant and deny fewer, wider paths",
+                                 "the plan would take more than %d MiB of memory", ARENA_BYTES_MAX >> 20);
                 return 1;
         }
         if (c.no_memory || !plan->home)

@@ -6,8 +6,8 @@
 #ifndef RINGWALL_POLICY_COMPILE_H
 #define RINGWALL_POLICY_COMPILE_H
 
-#include "policy/expand.h"
-#include "policy/facts.h"
+#include "policy/expand_path.h"
+#include "policy/host_facts.h"
 #include "policy/managed.h"
 #include "policy/plan.h"
 #include "policy/settings.h"
@@ -17,7 +17,7 @@
  * them may add warnings to `m`.
  */
 int policy_compile(const struct settings *s, const struct settings *const *ceilings, size_t ceiling_count,
-                   const struct facts *facts, struct messages *m, struct plan **ret);
+                   const struct host_facts *facts, struct diagnostics *m, struct plan **ret);
 
 /* Reports settings that have no meaning in a ceiling. Returns 0, or 1 after an error message. */
 int ceiling_check(const struct settings *ceiling);
@@ -27,10 +27,10 @@ struct compiler {
         const struct settings *settings;
         const struct settings *const *ceilings;
         size_t ceiling_count;
-        const struct facts *facts;
-        struct messages *messages;
+        const struct host_facts *facts;
+        struct diagnostics *messages;
         struct plan *plan;
-        struct expand_names names;
+        struct path_variables names;
         unsigned denied;      /* bits of enum right that no grant gives back */
         size_t rules_in_plan; /* file and host rules of the agent's box and of all servers */
         bool failed, no_memory;
@@ -52,9 +52,9 @@ struct grants {
 const char *compile_path(struct compiler *c, const struct setting *s, bool pattern);
 
 /* The last setting of a key, or NULL. For keys below an MCP server: of any server. */
-const struct setting *settings_last(const struct settings *s, enum key_id key);
+const struct setting *settings_find_last(const struct settings *s, enum key_id key);
 /* Does the setting have this key and belong to this server? `server` NULL: to any server or none. */
-bool setting_is(const struct setting *s, enum key_id key, const char *server);
+bool setting_has_key(const struct setting *s, enum key_id key, const char *server);
 
 /* Copies the source, with its name in the plan's arena. */
 struct source compile_source(struct compiler *c, struct source from);
@@ -74,13 +74,13 @@ struct entries {
         struct entry *list;
         size_t count;
 };
-/* The entries of `key` after every +name and -name was applied. `server`: see setting_is(). */
+/* The entries of `key` after every +name and -name was applied. `server`: see setting_has_key(). */
 struct entries compile_entries(struct compiler *c, enum key_id key, const char *server);
 /*
  * Adds the entries of the set that `name` names (NULL: all that managed_is_in_whole_set()), with `setting` as their
  * source. False if the set has none of that name.
  */
-bool entries_add_named(struct compiler *c, struct entries *list, const struct managed_set *set,
+bool entries_add_group(struct compiler *c, struct entries *list, const struct managed_set *set,
                        const struct setting *setting, const char *name);
 void entries_add(struct compiler *c, struct entries *list, struct entry e);
 
@@ -95,11 +95,11 @@ void grants_add(struct compiler *c, struct grants *g, enum access access, const 
                 struct source from);
 
 void compile_hosts(struct compiler *c);
-void hosts_add(struct compiler *c, struct hosts *hosts, bool allow, const struct domain *d, const char *set,
+void hosts_add(struct compiler *c, struct hosts *hosts, bool allow, const struct host_pattern *d, const char *set,
                struct source from);
 
 /* Adds a +name that is not in the dev-network set: as a host if it can be one, otherwise reports an error. */
-void hosts_add_signed(struct compiler *c, struct hosts *hosts, const struct setting *s);
+void hosts_add_plus(struct compiler *c, struct hosts *hosts, const struct setting *s);
 
 /* Local ports, published ports and unix sockets, each limited by the ceilings. */
 void compile_network(struct compiler *c);
@@ -124,8 +124,8 @@ unsigned ceiling_denied_rights(const struct compiler *c, struct source *ret_by);
 void ceiling_add_namespaces(struct compiler *c);
 void ceiling_cut_grants(struct compiler *c, struct grants *grants, const struct rules *uncut, const char *box_label);
 void ceiling_add_entries(struct compiler *c, enum key_id key, struct entries *list);
-void ceiling_drop_denied(struct compiler *c, struct rules *rules);
-void plan_add_cut(struct compiler *c, struct source by, const char *result, const char *format, ...)
+void ceiling_drop_denied_rules(struct compiler *c, struct rules *rules);
+void plan_record_ceiling_cut(struct compiler *c, struct source by, const char *result, const char *format, ...)
         __attribute__((format(printf, 4, 5)));
 
 /* Appends a rule. Reports an error if there are too many rules or the path is too long. */

@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "policy/caps.h"
+#include "policy/input_limits.h"
 #include "policy/compile.h"
 
 /* ---- denied commands ---- */
@@ -24,16 +24,16 @@ static void deny_command(struct compiler *c, const char *name, const char *set, 
                 return;
         if (p->denied_command_count == POLICY_COMMANDS_MAX) {
                 if (!c->failed)
-                        message_error(c->messages, from, "a pattern such as mkfs.* covers many names",
-                                      "more than %d commands are denied", POLICY_COMMANDS_MAX);
+                        diagnostic_error(c->messages, from, "a pattern such as mkfs.* covers many names",
+                                         "more than %d commands are denied", POLICY_COMMANDS_MAX);
                 c->failed = true;
                 return;
         }
-        struct plan_command *slot =
-                arena_array_add(c->arena, &p->denied_commands, &p->denied_command_count, sizeof *slot);
-        const char *copy = arena_string(c->arena, name);
+        struct plan_denied_command *slot =
+                arena_array_push(c->arena, &p->denied_commands, &p->denied_command_count, sizeof *slot);
+        const char *copy = arena_strdup(c->arena, name);
         if (slot)
-                *slot = (struct plan_command){ copy, set, from };
+                *slot = (struct plan_denied_command){ copy, set, from };
         c->no_memory |= !slot || !copy;
 }
 
@@ -50,7 +50,7 @@ static void deny_as_written(struct compiler *c, const struct setting *s)
         struct value unused;
         const char *wrong = key_parse_value(c->arena, &keys[KEY_DENIED_COMMANDS], s->text, NULL, &unused);
         if (wrong) {
-                message_error(c->messages, s->from, wrong, "'%.100s' is not a command name", s->text);
+                diagnostic_error(c->messages, s->from, wrong, "'%.100s' is not a command name", s->text);
                 c->failed = true;
                 return;
         }
@@ -72,17 +72,17 @@ static void compile_denied_commands(struct compiler *c)
 /* ---- secrets ---- */
 
 /* A later policy file replaces an earlier secret of the same name. A ceiling's is added and replaces none. */
-static struct plan_secret *find_secret_slot(struct compiler *c, const struct setting *s, bool replaces)
+static struct plan_secret_pattern *find_secret_slot(struct compiler *c, const struct setting *s, bool replaces)
 {
         struct plan *p = c->plan;
         for (size_t i = 0; replaces && i < p->secret_count; i++)
                 if (strcmp(p->secrets[i].name, s->member) == 0)
                         return &p->secrets[i];
         if (p->secret_count < POLICY_SECRETS_MAX)
-                return arena_array_add(c->arena, &p->secrets, &p->secret_count, sizeof *p->secrets);
+                return arena_array_push(c->arena, &p->secrets, &p->secret_count, sizeof *p->secrets);
         if (!c->failed)
-                message_error(c->messages, s->from, "one expression can have alternatives: a|b",
-                              "there are more than %d secrets", POLICY_SECRETS_MAX);
+                diagnostic_error(c->messages, s->from, "one expression can have alternatives: a|b",
+                                 "there are more than %d secrets", POLICY_SECRETS_MAX);
         c->failed = true;
         return NULL;
 }
@@ -91,15 +91,15 @@ static void add_secret(struct compiler *c, const struct setting *s, bool replace
 {
         const char *wrong = key_check_secret(s->member, s->text);
         if (wrong) {
-                message_error(c->messages, s->from, "write gate: { secrets: { our-token: \"tok_[0-9a-f]{32}\" } }",
-                              "secret '%.60s': %s", s->member, wrong);
+                diagnostic_error(c->messages, s->from, "write gate: { secrets: { our-token: \"tok_[0-9a-f]{32}\" } }",
+                                 "secret '%.60s': %s", s->member, wrong);
                 c->failed = true;
                 return;
         }
-        struct plan_secret *slot = find_secret_slot(c, s, replaces);
+        struct plan_secret_pattern *slot = find_secret_slot(c, s, replaces);
         if (slot)
-                *slot = (struct plan_secret){ arena_string(c->arena, s->member), arena_string(c->arena, s->text),
-                                              compile_source(c, s->from) };
+                *slot = (struct plan_secret_pattern){ arena_strdup(c->arena, s->member),
+                                                      arena_strdup(c->arena, s->text), compile_source(c, s->from) };
         c->no_memory |= !c->failed && (!slot || !slot->name || !slot->expression);
 }
 

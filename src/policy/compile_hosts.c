@@ -1,46 +1,46 @@
 /* Host rules: allowed by policies, modules and the dev-network set; denied; allowed to be private. See compile.h. */
 #include <string.h>
 
-#include "policy/caps.h"
+#include "policy/input_limits.h"
 #include "policy/compile.h"
-#include "policy/modules.h"
+#include "policy/module_rights.h"
 
-void hosts_add(struct compiler *c, struct hosts *hosts, bool allow, const struct domain *d, const char *set,
+void hosts_add(struct compiler *c, struct hosts *hosts, bool allow, const struct host_pattern *d, const char *set,
                struct source from)
 {
         if (hosts->count == POLICY_HOSTS_MAX || ++c->rules_in_plan > POLICY_RULES_MAX) {
                 if (!c->failed)
-                        message_error(c->messages, from, "a pattern such as *.example.com covers many names",
-                                      "the plan has too many host rules");
+                        diagnostic_error(c->messages, from, "a pattern such as *.example.com covers many names",
+                                         "the plan has too many host rules");
                 c->failed = true;
                 return;
         }
-        struct host_rule *slot = arena_array_add(c->arena, &hosts->list, &hosts->count, sizeof *slot);
-        const char *name = arena_string(c->arena, d->name); /* the plan outlives the settings' arena */
+        struct host_rule *slot = arena_array_push(c->arena, &hosts->list, &hosts->count, sizeof *slot);
+        const char *name = arena_strdup(c->arena, d->name); /* the plan outlives the settings' arena */
         if (slot && name)
                 *slot = (struct host_rule){ allow, { name, d->wildcard, d->port }, set, from };
         c->no_memory |= !slot || !name;
 }
 
 /* A +name with a dot is a host; one without a dot was meant as a group. */
-void hosts_add_signed(struct compiler *c, struct hosts *hosts, const struct setting *s)
+void hosts_add_plus(struct compiler *c, struct hosts *hosts, const struct setting *s)
 {
-        struct domain d;
-        const char *wrong = strchr(s->text, '.') ? domain_parse(c->arena, s->text, c->facts->to_ascii, &d)
+        struct host_pattern d;
+        const char *wrong = strchr(s->text, '.') ? host_pattern_parse(c->arena, s->text, c->facts->to_ascii, &d)
                                                  : "'man ringwall-policy' lists the groups";
         if (!wrong) {
                 hosts_add(c, hosts, true, &d, NULL, compile_source(c, s->from));
                 return;
         }
-        message_error(c->messages, s->from, wrong, "'+%.100s' is neither a host nor a group of the dev-network set",
-                      s->text);
+        diagnostic_error(c->messages, s->from, wrong, "'+%.100s' is neither a host nor a group of the dev-network set",
+                         s->text);
         c->failed = true;
 }
 
 static void add_managed(struct compiler *c, const struct entry *e)
 {
-        struct domain d;
-        if (domain_parse(c->arena, e->managed->entry, NULL, &d))
+        struct host_pattern d;
+        if (host_pattern_parse(c->arena, e->managed->entry, NULL, &d))
                 return; /* a unit test parses every entry of the table */
         const char *set = arena_format(c->arena, "%s: %s", dev_network_set.name, e->managed->group);
         c->no_memory |= !set;
@@ -57,16 +57,16 @@ static void add_hosts_of_key(struct compiler *c, struct hosts *hosts, enum key_i
 }
 
 /* Do an entry of allow_private and an allowed host overlap? An entry without a port covers every port. */
-static bool overlaps(const struct domain *private_entry, const struct domain *allowed)
+static bool overlaps(const struct host_pattern *private_entry, const struct host_pattern *allowed)
 {
-        struct domain same_port = *private_entry, both;
+        struct host_pattern same_port = *private_entry, both;
         if (!same_port.port)
                 same_port.port = allowed->port;
-        return domain_intersect(&same_port, allowed, PORTLESS_DEFAULT, &both);
+        return host_pattern_intersect(&same_port, allowed, PORTLESS_DEFAULT, &both);
 }
 
 /* Is any part of the pattern allowed, to the agent or to one of its servers? */
-static bool is_partly_allowed(const struct compiler *c, const struct domain *d)
+static bool is_partly_allowed(const struct compiler *c, const struct host_pattern *d)
 {
         for (size_t i = 0; i < c->plan->hosts.count; i++)
                 if (c->plan->hosts.list[i].allow && overlaps(d, &c->plan->hosts.list[i].domain))
@@ -84,20 +84,20 @@ static void compile_private_hosts(struct compiler *c)
         struct hosts *private_hosts = &c->plan->private_hosts;
         add_hosts_of_key(c, private_hosts, KEY_ALLOW_PRIVATE, true);
         if (private_hosts->count > POLICY_PRIVATE_HOSTS_MAX) {
-                message_error(c->messages, private_hosts->list[POLICY_PRIVATE_HOSTS_MAX].from,
-                              "a pattern such as *.example.com covers many names",
-                              "network.allow_private has more than %d hosts", POLICY_PRIVATE_HOSTS_MAX);
+                diagnostic_error(c->messages, private_hosts->list[POLICY_PRIVATE_HOSTS_MAX].from,
+                                 "a pattern such as *.example.com covers many names",
+                                 "network.allow_private has more than %d hosts", POLICY_PRIVATE_HOSTS_MAX);
                 c->failed = true;
                 return;
         }
         for (size_t i = 0; i < private_hosts->count; i++) {
                 const struct host_rule *h = &private_hosts->list[i];
-                char name[DOMAIN_TEXT_SIZE];
-                domain_print(&h->domain, name);
+                char name[HOST_PATTERN_TEXT_SIZE];
+                host_pattern_print(&h->domain, name);
                 if (!is_partly_allowed(c, &h->domain))
-                        message_warning(c->messages, h->from, "add it to network.allowed_domains too",
-                                        "'%.100s' is in network.allow_private but not allowed, so it cannot be reached",
-                                        name);
+                        diagnostic_warning(
+                                c->messages, h->from, "add it to network.allowed_domains too",
+                                "'%.100s' is in network.allow_private but not allowed, so it cannot be reached", name);
         }
 }
 
@@ -109,16 +109,16 @@ void compile_hosts(struct compiler *c)
                 if (e->managed)
                         add_managed(c, e);
                 else if (e->setting->sign == SIGN_PLUS)
-                        hosts_add_signed(c, &c->plan->hosts, e->setting);
+                        hosts_add_plus(c, &c->plan->hosts, e->setting);
                 else
                         hosts_add(c, &c->plan->hosts, true, &e->setting->domain, NULL,
                                   compile_source(c, e->setting->from));
         }
         for (size_t i = 0; i < module_row_count; i++) {
-                const struct module_row *row = &module_rows[i];
-                const struct setting *module = settings_last(c->settings, row->key);
-                struct domain d;
-                if (module && row->host && !domain_parse(c->arena, row->host, NULL, &d))
+                const struct module_rights *row = &module_rows[i];
+                const struct setting *module = settings_find_last(c->settings, row->key);
+                struct host_pattern d;
+                if (module && row->host && !host_pattern_parse(c->arena, row->host, NULL, &d))
                         hosts_add(c, &c->plan->hosts, true, &d, NULL, compile_source(c, module->from));
                 if (row->domains != KEY_COUNT)
                         add_hosts_of_key(c, &c->plan->hosts, row->domains, true);

@@ -4,31 +4,31 @@
  */
 #include <string.h>
 
-#include "policy/caps.h"
+#include "policy/input_limits.h"
 #include "policy/compile.h"
-#include "policy/pattern.h"
+#include "policy/path_pattern.h"
 
 /* ---- ports ---- */
 
 static void port_add(struct compiler *c, struct ports *ports, const struct setting *s)
 {
         uint16_t port = (uint16_t)s->number; /* the table of keys bounds it to 1 … 65535 */
-        if (ports_have(ports, port))
+        if (ports_contain(ports, port))
                 return;
-        if (port_is_of_box(port)) {
-                message_error(c->messages, s->from, "let the service listen on another port",
-                              "port %u is taken in the box: ringwall itself listens on it", port);
+        if (port_is_reserved(port)) {
+                diagnostic_error(c->messages, s->from, "let the service listen on another port",
+                                 "port %u is taken in the box: ringwall itself listens on it", port);
                 c->failed = true;
                 return;
         }
         if (ports->count == POLICY_PORTS_MAX) {
                 if (!c->failed)
-                        message_error(c->messages, s->from, NULL, "%s has more than %d ports", keys[s->key].path,
-                                      POLICY_PORTS_MAX);
+                        diagnostic_error(c->messages, s->from, NULL, "%s has more than %d ports", keys[s->key].path,
+                                         POLICY_PORTS_MAX);
                 c->failed = true;
                 return;
         }
-        struct plan_port *slot = arena_array_add(c->arena, &ports->list, &ports->count, sizeof *slot);
+        struct plan_port *slot = arena_array_push(c->arena, &ports->list, &ports->count, sizeof *slot);
         if (slot)
                 *slot = (struct plan_port){ port, compile_source(c, s->from) };
         c->no_memory |= !slot;
@@ -46,11 +46,11 @@ static void check_port_conflicts(struct compiler *c)
 {
         for (size_t i = 0; i < c->plan->published.count; i++) {
                 const struct plan_port *p = &c->plan->published.list[i];
-                if (!ports_have(&c->plan->local_ports, p->port))
+                if (!ports_contain(&c->plan->local_ports, p->port))
                         continue;
-                message_error(c->messages, p->from, "let one of the two listen on another port",
-                              "port %u cannot be published: network.allow_local_ports forwards it to the host",
-                              p->port);
+                diagnostic_error(c->messages, p->from, "let one of the two listen on another port",
+                                 "port %u cannot be published: network.allow_local_ports forwards it to the host",
+                                 p->port);
                 c->failed = true;
         }
 }
@@ -73,12 +73,12 @@ static void socket_add(struct compiler *c, const struct setting *s)
                 return;
         if (p->unix_socket_count == POLICY_SOCKETS_MAX) {
                 if (!c->failed)
-                        message_error(c->messages, s->from, NULL, "more than %d unix sockets are named",
-                                      POLICY_SOCKETS_MAX);
+                        diagnostic_error(c->messages, s->from, NULL, "more than %d unix sockets are named",
+                                         POLICY_SOCKETS_MAX);
                 c->failed = true;
                 return;
         }
-        struct plan_socket *slot = arena_array_add(c->arena, &p->unix_sockets, &p->unix_socket_count, sizeof *slot);
+        struct plan_socket *slot = arena_array_push(c->arena, &p->unix_sockets, &p->unix_socket_count, sizeof *slot);
         if (slot)
                 *slot = (struct plan_socket){ path, compile_source(c, s->from) };
         c->no_memory |= !slot;
@@ -91,13 +91,14 @@ void compile_check_sockets(struct compiler *c)
                 const struct plan_socket *s = &c->plan->unix_sockets[i];
                 const struct rule *by = NULL;
                 if (rules_decide(&c->plan->rules, s->path, false, &by) || !by ||
-                    pattern_depth(by->path, by->glob, s->path) < pattern_depth(s->path, false, s->path))
+                    path_pattern_match_depth(by->path, by->glob, s->path) <
+                            path_pattern_match_depth(s->path, false, s->path))
                         continue;
                 CLEANUP_TEXT struct text from = { 0 };
                 source_print(by->from, &from);
-                message_error(c->messages, s->from, "remove it from one of the two lists",
-                              "the unix socket '%.100s' is denied by deny_read (%s)", s->path,
-                              from.data ? from.data : "");
+                diagnostic_error(c->messages, s->from, "remove it from one of the two lists",
+                                 "the unix socket '%.100s' is denied by deny_read (%s)", s->path,
+                                 from.data ? from.data : "");
                 c->failed = true;
         }
 }

@@ -6,11 +6,11 @@
  */
 #include <string.h>
 
-#include "policy/caps.h"
+#include "policy/input_limits.h"
 #include "policy/compile.h"
 #include "policy/defaults.h"
-#include "policy/modules.h"
-#include "policy/pattern.h"
+#include "policy/module_rights.h"
+#include "policy/path_pattern.h"
 #include "policy/rule_index.h"
 
 /* Makes room for `more` rules at once, so that a growing list does not leave shorter copies of itself in the arena. */
@@ -45,14 +45,14 @@ void rules_add(struct compiler *c, struct rules *rules, struct rule rule)
 {
         if (++c->rules_in_plan > POLICY_RULES_MAX) {
                 if (!c->failed)
-                        message_error(c->messages, rule.from, NULL, "the plan has more than %d file rules",
-                                      POLICY_RULES_MAX);
+                        diagnostic_error(c->messages, rule.from, NULL, "the plan has more than %d file rules",
+                                         POLICY_RULES_MAX);
                 c->failed = true;
                 return;
         }
         if (is_too_long(rule.path)) {
-                message_error(c->messages, rule.from, "choose a directory with a shorter path",
-                              "the path of a protected file below it would be too long");
+                diagnostic_error(c->messages, rule.from, "choose a directory with a shorter path",
+                                 "the path of a protected file below it would be too long");
                 c->failed = true;
                 return;
         }
@@ -66,12 +66,12 @@ void grants_add(struct compiler *c, struct grants *g, enum access access, const 
 {
         if (g->count == POLICY_GRANTS_MAX) {
                 if (!c->failed)
-                        message_error(c->messages, from, "grant a directory that contains them",
-                                      "more than %d paths are granted", POLICY_GRANTS_MAX);
+                        diagnostic_error(c->messages, from, "grant a directory that contains them",
+                                         "more than %d paths are granted", POLICY_GRANTS_MAX);
                 c->failed = true;
                 return;
         }
-        struct grant *slot = arena_array_add(c->arena, &g->list, &g->count, sizeof *slot);
+        struct grant *slot = arena_array_push(c->arena, &g->list, &g->count, sizeof *slot);
         if (slot)
                 *slot = (struct grant){ c->denied & RIGHT_WRITE ? ACCESS_READ_ONLY : access, path, set, from };
         c->no_memory |= !slot;
@@ -96,10 +96,10 @@ static void report_missing(struct compiler *c, const struct setting *s, const ch
         CLEANUP_TEXT struct text hint = { 0 };
         text_format(&hint, "create it, or write '%.200s?' if it may be missing", s->text);
         if (s->from.line) {
-                message_warning(c->messages, s->from, hint.data, "%s does not exist, so it is not in the box", path);
+                diagnostic_warning(c->messages, s->from, hint.data, "%s does not exist, so it is not in the box", path);
                 return;
         }
-        message_error(c->messages, s->from, hint.data, "%s does not exist", path);
+        diagnostic_error(c->messages, s->from, hint.data, "%s does not exist", path);
         c->failed = true;
 }
 
@@ -109,7 +109,7 @@ void compile_grants(struct compiler *c, struct grants *ret)
         bool read_only = n[PLAN_WORKSPACE].value == PLAN_WORKSPACE_RO;
         if (n[PLAN_READ].value == PLAN_READ_BROAD)
                 grants_add(c, ret, ACCESS_READ, "/", NULL, n[PLAN_READ].from);
-        const struct setting *workdir = settings_last(c->settings, KEY_WORKDIR);
+        const struct setting *workdir = settings_find_last(c->settings, KEY_WORKDIR);
         struct source from = workdir ? compile_source(c, workdir->from) : default_source();
         grants_add(c, ret, read_only ? ACCESS_READ_ONLY : ACCESS_WRITE, c->names.workspace, SET_WORKSPACE, from);
         for (size_t i = 0; i < c->settings->count; i++) {
@@ -160,8 +160,8 @@ static void add_toolchains(struct compiler *c, struct grants *grants)
         const char *path = c->facts->path ? c->facts->path : "";
         while (*path) {
                 size_t n = strcspn(path, ":");
-                const char *entry = arena_copy(c->arena, path, n);
-                const char *root = entry ? default_toolchain_of(c->arena, entry, c->facts) : NULL;
+                const char *entry = arena_strndup(c->arena, path, n);
+                const char *root = entry ? toolchain_root_of(c->arena, entry, c->facts) : NULL;
                 for (; root; root = default_next_toolchain_part(c->arena, root, c->facts->home))
                         if (!is_inside_grant(grants, root))
                                 grants_add(c, grants, ACCESS_READ, root, SET_TOOLCHAIN, default_source());
@@ -217,8 +217,8 @@ static const char *find_visible_target(struct denial_builder *d, const struct ru
         if (!c->facts->resolve_links || !c->facts->resolve_links(c->arena, path, &resolved, &failed))
                 return NULL;
         if (failed && !c->failed)
-                message_error(c->messages, rule->from, "use fewer or shorter links",
-                              "the symbolic links in %s cannot be resolved", path);
+                diagnostic_error(c->messages, rule->from, "use fewer or shorter links",
+                                 "the symbolic links in %s cannot be resolved", path);
         c->failed |= failed;
         for (size_t i = 0; i < resolved.link_count; i++) {
                 struct rule link = *rule;
@@ -236,15 +236,15 @@ static const char *literal_directory(struct compiler *c, const char *pattern)
         size_t n = strcspn(pattern, "*?[");
         while (n > 1 && pattern[n - 1] != '/')
                 n--;
-        const char *part = arena_copy(c->arena, pattern, n > 1 ? n - 1 : n);
-        return part ? pattern_unescape(c->arena, part) : NULL;
+        const char *part = arena_strndup(c->arena, pattern, n > 1 ? n - 1 : n);
+        return part ? path_pattern_unescape(c->arena, part) : NULL;
 }
 
 static void add_denial(struct denial_builder *d, struct rule rule)
 {
         struct compiler *c = d->c;
-        rule.glob = pattern_is_glob(rule.path);
-        const char *where = rule.glob ? literal_directory(c, rule.path) : pattern_unescape(c->arena, rule.path);
+        rule.glob = path_pattern_is_glob(rule.path);
+        const char *where = rule.glob ? literal_directory(c, rule.path) : path_pattern_unescape(c->arena, rule.path);
         if (!where) {
                 c->no_memory = true;
                 return;
@@ -256,8 +256,8 @@ static void add_denial(struct denial_builder *d, struct rule rule)
         }
         if (rule.glob && ++d->patterns > POLICY_PATTERNS_MAX) {
                 if (!c->failed)
-                        message_error(c->messages, rule.from, "deny a directory, or use a wider pattern",
-                                      "there are more than %d patterns", POLICY_PATTERNS_MAX);
+                        diagnostic_error(c->messages, rule.from, "deny a directory, or use a wider pattern",
+                                         "there are more than %d patterns", POLICY_PATTERNS_MAX);
                 c->failed = true;
                 return;
         }
@@ -318,7 +318,7 @@ static const char writable[] = "{writable}";
 static bool has_own_place(const struct entry *e)
 {
         if (e->managed)
-                return !text_starts(e->managed->entry, writable);
+                return !text_has_prefix(e->managed->entry, writable);
         return strchr("/~{", e->setting->text[0]) != NULL;
 }
 
@@ -327,8 +327,8 @@ static bool leaves_its_directory(struct compiler *c, const struct setting *s)
         for (const char *p = s->text; *p; p += strspn(p, "/")) {
                 size_t n = strcspn(p, "/");
                 if (n == 2 && p[0] == '.' && p[1] == '.') {
-                        message_error(c->messages, s->from, "write an absolute path for a file elsewhere",
-                                      "'%.100s' leads out of the writable directory that it starts from", s->text);
+                        diagnostic_error(c->messages, s->from, "write an absolute path for a file elsewhere",
+                                         "'%.100s' leads out of the writable directory that it starts from", s->text);
                         c->failed = true;
                         return true;
                 }
@@ -371,21 +371,21 @@ static void add_below_each_root(struct denial_builder *d, const char *const *roo
         }
         if (!below)
                 return;
-        rule.glob = pattern_is_glob(below);
-        const char *literal = rule.glob ? below : pattern_unescape(c->arena, below);
+        rule.glob = path_pattern_is_glob(below);
+        const char *literal = rule.glob ? below : path_pattern_unescape(c->arena, below);
         bool is_root = strcmp(below, "/") == 0; /* "." */
         for (size_t i = 0; literal && i < root_count; i++) {
-                const char *root = rule.glob ? pattern_escape(c->arena, roots[i]) : roots[i];
+                const char *root = rule.glob ? path_pattern_escape(c->arena, roots[i]) : roots[i];
                 const char *rest = root && e->managed ? rest_below(root, literal) : NULL;
                 rule.path = root;
                 if (root && !is_root)
-                        rule.path = arena_join(c->arena, strcmp(root, "/") == 0 ? "" : root, literal);
+                        rule.path = arena_concat(c->arena, strcmp(root, "/") == 0 ? "" : root, literal);
                 if (rule.path)
                         rules_add(c, d->rules, rule);
                 c->no_memory |= !rule.path;
                 if (!rest)
                         continue;
-                rule.path = arena_join(c->arena, root, rest);
+                rule.path = arena_concat(c->arena, root, rest);
                 if (rule.path)
                         rules_add(c, d->rules, rule);
                 c->no_memory |= !rule.path;
@@ -410,12 +410,12 @@ static const char *const *writable_roots(struct compiler *c, const struct grants
                 if (g->access != ACCESS_WRITE || is_among(roots, *ret_count, g->path))
                         continue;
                 if (*ret_count == POLICY_WRITABLE_MAX) {
-                        message_error(c->messages, g->from, "grant a directory that contains them",
-                                      "more than %d directories are writable", POLICY_WRITABLE_MAX);
+                        diagnostic_error(c->messages, g->from, "grant a directory that contains them",
+                                         "more than %d directories are writable", POLICY_WRITABLE_MAX);
                         c->failed = true;
                         return roots;
                 }
-                const char **slot = arena_array_add(c->arena, &roots, ret_count, sizeof(*slot));
+                const char **slot = arena_array_push(c->arena, &roots, ret_count, sizeof(*slot));
                 if (!slot) {
                         c->no_memory = true;
                         return NULL;
@@ -484,7 +484,7 @@ static bool touches_writable(const struct rules *rules, const char *path)
 static void add_own_files(struct compiler *c, struct rules *rules)
 {
         for (size_t i = 0; c->facts->own_files && c->facts->own_files[i]; i++) {
-                const char *path = arena_string(c->arena, c->facts->own_files[i]);
+                const char *path = arena_strdup(c->arena, c->facts->own_files[i]);
                 c->no_memory |= !path;
                 if (path && touches_writable(rules, path))
                         rules_add(c, rules, (struct rule){ RULE_PROTECT, path, false, SET_OWN_FILES,
@@ -513,8 +513,8 @@ static void warn_if_ineffective(struct compiler *c, const struct grant *g, const
         text_format(&hint, "%s %s, from ", rule_kind_words[by->kind], by->path);
         source_print(by->from, &hint);
         add_release(by, &hint);
-        message_warning(c->messages, g->from, hint.data, "%s cannot be %s: another rule denies it", g->path,
-                        write ? "written" : "read");
+        diagnostic_warning(c->messages, g->from, hint.data, "%s cannot be %s: another rule denies it", g->path,
+                           write ? "written" : "read");
 }
 
 /* Bounds the time that looking for warnings takes. A policy with thousands of patterns may miss some warnings. */
@@ -556,7 +556,7 @@ static void warn_of_ineffective_grants(struct compiler *c, const struct grants *
                 for (; low < grants->count && steps < WARNING_STEPS_MAX &&
                        strncmp(sorted[low]->path, r->path, length) == 0; low++) {
                         steps += 1 + (r->glob ? strlen(r->path) * strlen(sorted[low]->path) / 64 : 0);
-                        if (pattern_depth(r->path, r->glob, sorted[low]->path) < 0)
+                        if (path_pattern_match_depth(r->path, r->glob, sorted[low]->path) < 0)
                                 continue;
                         steps += rules->count;
                         warn_if_ineffective(c, sorted[low], rules);
@@ -587,7 +587,7 @@ static bool is_denied_explicitly(const struct rules *rules, const char *path)
         for (size_t i = 0; i < rules->count; i++) {
                 const struct rule *r = &rules->list[i];
                 if (r->kind == RULE_DENY_READ && !source_is_default(r->from) &&
-                    pattern_depth(r->path, r->glob, path) >= 0)
+                    path_pattern_match_depth(r->path, r->glob, path) >= 0)
                         return true;
         }
         return false;
@@ -615,9 +615,9 @@ static void compile_rules(struct compiler *c, const struct grants *grants, struc
                 if (!is_redundant_read(grants, &grants->list[i]))
                         add_grant(c, &grants->list[i], ret);
         const char *home = c->plan->home;
-        if (*home && default_home_is_private(home) && !rules_decide(ret, home, false, NULL))
+        if (*home && home_may_be_private(home) && !rules_decide(ret, home, false, NULL))
                 rules_add(c, ret, (struct rule){ RULE_PRIVATE, home, false, "home", default_source(), false });
-        ceiling_drop_denied(c, ret);
+        ceiling_drop_denied_rules(c, ret);
         add_denials(c, grants, ret);
         drop_denied_toolchains(ret);
         for (size_t i = 0; i < grants->count; i++)

@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "policy/caps.h"
-#include "policy/pattern.h"
+#include "policy/input_limits.h"
+#include "policy/path_pattern.h"
 
 const struct default_rule default_rules[] = {
         { RULE_READ, "/usr", SET_SYSTEM },
@@ -89,19 +89,19 @@ static bool is_or_contains_home(const char *path, const char *home)
                 return true;
         const char *slash = strrchr(path, '/');
         return strcmp(path, "/home") == 0 || strcmp(path, "/root") == 0 ||
-               (text_starts(path, "/home/") && slash == path + strlen("/home"));
+               (text_has_prefix(path, "/home/") && slash == path + strlen("/home"));
 }
 
 /*
  * X for X/bin, X/sbin or X/shims, if X is an installation prefix: not directly below /, not a home or a parent of one,
  * not .local, and not a directory that a person works in (facts.is_prefix). Otherwise the path itself.
  */
-static const char *find_toolchain_prefix(struct arena *a, const char *path, const struct facts *facts)
+static const char *find_toolchain_prefix(struct arena *a, const char *path, const struct host_facts *facts)
 {
         const char *slash = strrchr(path, '/');
         if (strcmp(slash, "/bin") != 0 && strcmp(slash, "/sbin") != 0 && strcmp(slash, "/shims") != 0)
                 return path;
-        char *parent = arena_copy(a, path, (size_t)(slash - path));
+        char *parent = arena_strndup(a, path, (size_t)(slash - path));
         if (!parent || !*parent || !strchr(parent + 1, '/'))
                 return path;
         const char *last = strrchr(parent, '/');
@@ -110,12 +110,13 @@ static const char *find_toolchain_prefix(struct arena *a, const char *path, cons
         return facts->is_prefix && facts->is_prefix(parent) ? parent : path;
 }
 
-const char *default_toolchain_of(struct arena *a, const char *entry, const struct facts *facts)
+const char *toolchain_root_of(struct arena *a, const char *entry, const struct host_facts *facts)
 {
         const char *home = facts->home;
-        if (*entry != '/' || strlen(entry) > POLICY_TEXT_MAX || text_utf8_valid(entry, strlen(entry)) < strlen(entry))
+        if (*entry != '/' || strlen(entry) > POLICY_TEXT_MAX ||
+            text_utf8_valid_length(entry, strlen(entry)) < strlen(entry))
                 return NULL;
-        const char *path = pattern_normalise(a, entry);
+        const char *path = path_normalize(a, entry);
         if (!path || is_in_system_directory(path) || is_or_contains_home(path, home) || path_is_beneath(path, "/tmp") ||
             path_is_beneath(path, "/run") || path_is_beneath(path, "/var/tmp"))
                 return NULL;
@@ -133,7 +134,7 @@ const char *default_next_toolchain_part(struct arena *a, const char *toolchain, 
         return NULL;
 }
 
-bool default_home_is_private(const char *home)
+bool home_may_be_private(const char *home)
 {
         for (size_t i = 0; i < default_rule_count; i++)
                 if (path_is_beneath(default_rules[i].path, home))

@@ -402,7 +402,7 @@ static bool value_is_work_tree(const struct change *c, const char *value)
         if (!left || left >= sizeof start || *git_dir == '/' || strstr(git_dir, ".."))
                 return false;
         memcpy(start, git_dir, left + 1);
-        for (; left && text_starts(value, "../"); value += 3) {
+        for (; left && text_has_prefix(value, "../"); value += 3) {
                 while (left && start[left - 1] != '/')
                         left--;
                 left -= left > 0;
@@ -459,9 +459,9 @@ static bool refuse(struct check *check, const struct git_config_entry *e, const 
         enum { SHOWN_MAX = 200 };
         if (!check->why)
                 return false;
-        text_add_visible(check->why, e->base, strnlen(e->base, SHOWN_MAX));
+        text_add_escaped(check->why, e->base, strnlen(e->base, SHOWN_MAX));
         text_add(check->why, strlen(e->base) > SHOWN_MAX ? "[…]." : ".");
-        text_add_visible(check->why, e->key, strnlen(e->key, SHOWN_MAX));
+        text_add_escaped(check->why, e->key, strnlen(e->key, SHOWN_MAX));
         if (reason)
                 text_format(check->why, ": %s", reason);
         return false;

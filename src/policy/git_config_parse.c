@@ -13,7 +13,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "policy/caps.h"
+#include "policy/input_limits.h"
 
 struct reader {
         const char *at, *end;
@@ -103,7 +103,7 @@ static bool read_section(struct reader *r)
         }
         if (used < 1 || (r->strict && used > POLICY_TEXT_MAX))
                 return false;
-        r->base = allocated(r, arena_copy(r->arena, r->scratch, used));
+        r->base = allocated(r, arena_strndup(r->arena, r->scratch, used));
         return r->base;
 }
 
@@ -148,7 +148,7 @@ static bool read_value(struct reader *r, struct git_config_entry *e)
                 trimmed = used;
         }
         e->raw_length = (size_t)(r->at - e->raw);
-        e->value = quoted ? NULL : allocated(r, arena_copy(r->arena, r->scratch, trimmed));
+        e->value = quoted ? NULL : allocated(r, arena_strndup(r->arena, r->scratch, trimmed));
         return e->value;
 }
 
@@ -167,12 +167,12 @@ static bool read_entry(struct reader *r, int c)
                 c = next_byte(r);
         struct git_config *config = r->config;
         struct git_config_entry *e =
-                allocated(r, arena_array_add(r->arena, &config->entries, &config->count, sizeof *e));
+                allocated(r, arena_array_push(r->arena, &config->entries, &config->count, sizeof *e));
         if (!e)
                 return false;
         *e = (struct git_config_entry){
                 .base = r->base ? r->base : "",
-                .key = allocated(r, arena_copy(r->arena, r->scratch, used)),
+                .key = allocated(r, arena_strndup(r->arena, r->scratch, used)),
                 .line = line,
         };
         if (!e->key)

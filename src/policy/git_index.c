@@ -211,6 +211,6 @@ bool git_index_is_harmless(const char *data, size_t length, size_t id_size, cons
         if (why)
                 text_add(why, readable ? "git would write " : "it is not an index that can be parsed");
         if (why && readable)
-                text_add_visible(why, bad, strlen(bad));
+                text_add_escaped(why, bad, strlen(bad));
         return false;
 }

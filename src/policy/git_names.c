@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "policy/caps.h"
+#include "policy/input_limits.h"
 
 #define ALPHANUMERIC "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 
@@ -19,7 +19,7 @@ enum { VALUE_MAX = 800 }; /* with its key, well below the 1024 bytes of CVE-2023
 bool git_text_is_plain(const char *text)
 {
         size_t length = strnlen(text, VALUE_MAX + 1);
-        if (length > VALUE_MAX || text_utf8_valid(text, length) != length)
+        if (length > VALUE_MAX || text_utf8_valid_length(text, length) != length)
                 return false;
         for (const unsigned char *p = (const unsigned char *)text; *p; p++)
                 if (*p < 0x20 || *p == 0x7f || (*p == 0xc2 && p[1] < 0xa0))
@@ -90,8 +90,8 @@ static bool scp_is_plain(const char *url)
 
 static bool is_local(const char *url)
 {
-        return *url == '/' || strcmp(url, ".") == 0 || strcmp(url, "..") == 0 || text_starts(url, "./") ||
-               text_starts(url, "../");
+        return *url == '/' || strcmp(url, ".") == 0 || strcmp(url, "..") == 0 || text_has_prefix(url, "./") ||
+               text_has_prefix(url, "../");
 }
 
 bool git_url_is_plain(const char *url)
@@ -105,7 +105,7 @@ bool git_url_is_plain(const char *url)
         if (!git_text_is_plain(url))
                 return false;
         for (size_t i = 0; i < ARRAY_SIZE(schemes); i++)
-                if (text_starts(url, schemes[i].scheme))
+                if (text_has_prefix(url, schemes[i].scheme))
                         return authority_is_plain(url + strlen(schemes[i].scheme), schemes[i].user_characters);
         return is_local(url) || scp_is_plain(url);
 }
@@ -159,7 +159,7 @@ bool git_branch_is_plain(const char *name)
 
 bool git_ref_is_plain(const char *ref)
 {
-        return text_starts(ref, "refs/") && ref_name_is_plain(ref, "");
+        return text_has_prefix(ref, "refs/") && ref_name_is_plain(ref, "");
 }
 
 /* Is this line, up to its newline or the end, an object id? Returns what follows it, or NULL. */
@@ -215,12 +215,12 @@ bool git_refspec_is_plain(const char *refspec)
         if (!git_text_is_plain(refspec))
                 return false;
         if (*refspec == '^')
-                return text_starts(refspec, "^refs/") && ref_name_is_plain(refspec + 1, "*");
+                return text_has_prefix(refspec, "^refs/") && ref_name_is_plain(refspec + 1, "*");
         refspec += *refspec == '+';
-        if (!colon || !(text_starts(colon, ":refs/remotes/") || text_starts(colon, ":refs/tags/")))
+        if (!colon || !(text_has_prefix(colon, ":refs/remotes/") || text_has_prefix(colon, ":refs/tags/")))
                 return false;
         memcpy(source, refspec, (size_t)(colon - refspec));
         source[colon - refspec] = '\0';
-        return (text_starts(source, "refs/") || strcmp(source, "HEAD") == 0) && ref_name_is_plain(source, "*") &&
+        return (text_has_prefix(source, "refs/") || strcmp(source, "HEAD") == 0) && ref_name_is_plain(source, "*") &&
                ref_name_is_plain(colon + 1, "*");
 }

@@ -7,7 +7,7 @@
  */
 #include <string.h>
 
-#include "policy/caps.h"
+#include "policy/input_limits.h"
 #include "policy/git_config.h"
 
 static const struct {

@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "policy/caps.h"
-#include "policy/modules.h"
-#include "policy/pattern.h"
+#include "policy/input_limits.h"
+#include "policy/module_rights.h"
+#include "policy/path_pattern.h"
 #include "policy/units.h"
 
 const char *const level_words[] = { "off", "standard", "strict", "maximum", NULL };
@@ -84,17 +84,17 @@ static const char *parse_path(struct arena *a, const struct key *key, const char
         if (key->may_be_optional && n > 1 && text[n - 1] == '?' && text[n - 2] != '\\') {
                 ret->optional = true;
                 ret->length = n - 1;
-                ret->text = text = arena_copy(a, text, n - 1);
+                ret->text = text = arena_strndup(a, text, n - 1);
                 if (!text)
                         return "there is no memory for it";
         }
         if (!*text)
                 return "the path is empty";
         if (key->kind == VALUE_PATTERN)
-                return pattern_check(text);
-        if (pattern_is_glob(text))
+                return path_pattern_check(text);
+        if (path_pattern_is_glob(text))
                 return "a pattern cannot be granted: name the directory (write \\* for the character itself)";
-        const char *wrong = pattern_check(text);
+        const char *wrong = path_pattern_check(text);
         if (wrong)
                 return wrong;
         return key->kind == VALUE_GRANT ? parse_grant(key, ret) : NULL;
@@ -112,7 +112,7 @@ static const char *parse_command(const char *text)
                 return "this is longer than a file name can be";
         if (strcmp(text, "**") == 0)
                 return "write * for every name";
-        return pattern_check(text);
+        return path_pattern_check(text);
 }
 
 static const char *parse_env(const char *text)
@@ -126,7 +126,7 @@ static const char *parse_env(const char *text)
         return text[n] && memchr(text, '*', n) ? "a pattern passes variables on and can have no value" : NULL;
 }
 
-const char *key_parse_value(struct arena *a, const struct key *key, const char *text, domain_to_ascii *to_ascii,
+const char *key_parse_value(struct arena *a, const struct key *key, const char *text, to_ascii_function *to_ascii,
                             struct value *ret)
 {
         uint64_t n = 0;
@@ -138,7 +138,7 @@ const char *key_parse_value(struct arena *a, const struct key *key, const char *
         case VALUE_BOOL:
                 return parse_bool(text, ret);
         case VALUE_NUMBER: {
-                bool parsed = text_to_number(text, ret->length, &number);
+                bool parsed = text_parse_unsigned(text, ret->length, &number);
                 return check_quantity(key, parsed, number, ret);
         }
         case VALUE_SIZE: {
@@ -158,7 +158,7 @@ const char *key_parse_value(struct arena *a, const struct key *key, const char *
         case VALUE_PATTERN:
                 return parse_path(a, key, text, ret);
         case VALUE_DOMAIN:
-                return domain_parse(a, text, to_ascii, &ret->domain);
+                return host_pattern_parse(a, text, to_ascii, &ret->domain);
         case VALUE_COMMAND:
                 return parse_command(text);
         case VALUE_ENV:
@@ -189,7 +189,7 @@ static void describe_bounds(const struct key *key, const char *what, void (*prin
         print(key->max, out);
 }
 
-void key_describe_value(const struct key *key, struct text *out)
+void key_expected_text(const struct key *key, struct text *out)
 {
         switch (key->kind) {
         case VALUE_WORD:
@@ -261,7 +261,7 @@ static const char *child_of(const char *path, const char *prefix, size_t *ret_le
         return path;
 }
 
-bool key_next_child(const char *prefix, size_t *position, const char **ret_name, size_t *ret_length)
+bool key_iterate_children(const char *prefix, size_t *position, const char **ret_name, size_t *ret_length)
 {
         for (; *position < KEY_COUNT; ++*position) {
                 const char *name = child_of(keys[*position].path, prefix, ret_length);

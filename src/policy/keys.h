@@ -11,7 +11,7 @@
 
 #include "base/options.h"
 #include "base/text.h"
-#include "policy/domain.h"
+#include "policy/host_pattern.h"
 #include "policy/plan.h"
 
 /* KEY_LEVEL and the like: one for each row of keys.inc. */
@@ -102,21 +102,21 @@ struct value {
         const char *text; /* as given */
         size_t length;    /* of text, without :ro, :rw or ? */
         bool optional;    /* the text ended with ? */
-        struct domain domain;
+        struct host_pattern domain;
 };
 
 /*
  * Parses one value as it was written. Returns NULL and sets *ret, or returns what is wrong. The caller has removed a
  * leading + or -. Paths are not resolved here. The name of a host is allocated in the arena.
  */
-const char *key_parse_value(struct arena *a, const struct key *key, const char *text, domain_to_ascii *to_ascii,
+const char *key_parse_value(struct arena *a, const struct key *key, const char *text, to_ascii_function *to_ascii,
                             struct value *ret);
 
 /* What is wrong with a secret that a policy adds, or NULL. Does not check that the expression compiles. */
 const char *key_check_secret(const char *name, const char *expression);
 
 /* Adds what the key takes, for messages: "a whole number from 1 to 32". */
-void key_describe_value(const struct key *key, struct text *out);
+void key_expected_text(const struct key *key, struct text *out);
 
 /* The index of a word in a NULL-terminated list, or -1. */
 int key_word_index(const char *const *words, const char *word);
@@ -125,7 +125,7 @@ int key_word_index(const char *const *words, const char *word);
  * Iterates over one level of the table: finds the next distinct name below `prefix` (a dotted path with stars, "" at
  * the top). The caller sets *position to 0 first. The name is not terminated. False at the end.
  */
-bool key_next_child(const char *prefix, size_t *position, const char **ret_name, size_t *ret_length);
+bool key_iterate_children(const char *prefix, size_t *position, const char **ret_name, size_t *ret_length);
 
 /* May a ceiling have this key? */
 bool key_is_for_ceilings(const struct key *key);

@@ -24,15 +24,15 @@ bool managed_is_in_whole_set(const struct managed_set *set, const struct managed
         return true;
 }
 
-bool managed_names_entry(const struct managed_set *set, const struct managed_entry *entry, const char *name)
+bool managed_entry_matches(const struct managed_set *set, const struct managed_entry *entry, const char *name)
 {
         if (strcmp(name, set->name) == 0 || strcmp(name, entry->group) == 0)
                 return true;
         const char *own = entry->entry;
         static const char prefix[] = "{writable}/";
-        if (text_starts(own, prefix))
+        if (text_has_prefix(own, prefix))
                 own += sizeof prefix - 1;
-        if (text_starts(name, "./"))
+        if (text_has_prefix(name, "./"))
                 name += 2;
         size_t length = strlen(name);
         while (length > 1 && name[length - 1] == '/')

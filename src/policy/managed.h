@@ -35,6 +35,6 @@ const struct managed_set *managed_set_of(enum key_id key);
 bool managed_is_in_whole_set(const struct managed_set *set, const struct managed_entry *entry);
 
 /* Does `name` name this entry: by the set, by its group, or by the entry itself (ignoring a trailing slash)? */
-bool managed_names_entry(const struct managed_set *set, const struct managed_entry *entry, const char *name);
+bool managed_entry_matches(const struct managed_set *set, const struct managed_entry *entry, const char *name);
 
 #endif

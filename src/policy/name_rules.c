@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "policy/pattern.h"
+#include "policy/path_pattern.h"
 #include "policy/rule_index.h"
 
 struct name_rules {
@@ -15,7 +15,7 @@ struct name_rules {
 
 static bool add_rule(struct name_rules *n, struct rule rule)
 {
-        struct rule *slot = arena_array_add(n->arena, &n->rules.list, &n->rules.count, sizeof *slot);
+        struct rule *slot = arena_array_push(n->arena, &n->rules.list, &n->rules.count, sizeof *slot);
         if (slot)
                 *slot = rule;
         return slot != NULL;

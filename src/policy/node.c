@@ -4,21 +4,21 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "policy/caps.h"
+#include "policy/input_limits.h"
 
 bool node_add(struct arena *a, struct node *parent, const char *key, struct source key_place, struct node *item)
 {
         size_t count = parent->count;
         if (parent->kind == NODE_MAP) {
                 size_t names = count, places = count;
-                const char **name = arena_array_add(a, &parent->names, &names, sizeof *name);
-                struct source *place = arena_array_add(a, &parent->name_places, &places, sizeof *place);
+                const char **name = arena_array_push(a, &parent->names, &names, sizeof *name);
+                struct source *place = arena_array_push(a, &parent->name_places, &places, sizeof *place);
                 if (!name || !place)
                         return false;
                 *name = key;
                 *place = key_place;
         }
-        struct node **slot = arena_array_add(a, &parent->items, &parent->count, sizeof(*slot));
+        struct node **slot = arena_array_push(a, &parent->items, &parent->count, sizeof(*slot));
         if (!slot)
                 return false;
         *slot = item;
@@ -46,7 +46,7 @@ const char *node_describe(const struct node *n, char *buffer, size_t size)
         return buffer;
 }
 
-struct source node_place(const char *name, const char *text, size_t offset)
+struct source node_position(const char *name, const char *text, size_t offset)
 {
         struct source from = { .name = name, .line = 1, .column = 1 };
         for (size_t i = 0; i < offset;) {
@@ -57,7 +57,7 @@ struct source node_place(const char *name, const char *text, size_t offset)
                         continue;
                 }
                 from.column++;
-                i += text_utf8_step(text + i, offset - i);
+                i += text_utf8_sequence_length(text + i, offset - i);
         }
         return from;
 }
@@ -77,30 +77,30 @@ static size_t find_odd_break(const char *text, size_t length)
         return length;
 }
 
-int node_check_text(const char *name, const char *text, size_t length, struct messages *m)
+int node_check_text(const char *name, const char *text, size_t length, struct diagnostics *m)
 {
         if (length > POLICY_FILE_BYTES_MAX) {
                 char hint[80];
                 (void)snprintf(hint, sizeof hint, "a policy file may have at most %d bytes", POLICY_FILE_BYTES_MAX);
-                message_error(m, (struct source){ .name = name }, hint, "the file is too large (%zu bytes)", length);
+                diagnostic_error(m, (struct source){ .name = name }, hint, "the file is too large (%zu bytes)", length);
                 return 1;
         }
         const char *nul = memchr(text, '\0', length);
         if (nul) {
-                message_error(m, node_place(name, text, (size_t)(nul - text)), "a policy is text in UTF-8",
-                              "the file has a NUL byte");
+                diagnostic_error(m, node_position(name, text, (size_t)(nul - text)), "a policy is text in UTF-8",
+                                 "the file has a NUL byte");
                 return 1;
         }
-        size_t valid = text_utf8_valid(text, length);
+        size_t valid = text_utf8_valid_length(text, length);
         if (valid < length) {
-                message_error(m, node_place(name, text, valid), "a policy is text in UTF-8",
-                              "byte 0x%02x is not valid UTF-8", (unsigned char)text[valid]);
+                diagnostic_error(m, node_position(name, text, valid), "a policy is text in UTF-8",
+                                 "byte 0x%02x is not valid UTF-8", (unsigned char)text[valid]);
                 return 1;
         }
         size_t odd = find_odd_break(text, length);
         if (odd < length) {
-                message_error(m, node_place(name, text, odd), "end lines with a newline",
-                              "this character ends a line for some programs and not for others");
+                diagnostic_error(m, node_position(name, text, odd), "end lines with a newline",
+                                 "this character ends a line for some programs and not for others");
                 return 1;
         }
         return 0;

@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 #include "base/memory.h"
-#include "policy/messages.h"
+#include "policy/diagnostics.h"
 
 enum node_kind { NODE_SCALAR, NODE_LIST, NODE_MAP };
 
@@ -32,19 +32,19 @@ struct node {
  * Parse a file. Both return 0 with a tree in the arena, 1 after error messages about the text, or -ENOMEM. An empty
  * YAML file is an empty map.
  */
-int node_from_yaml(struct arena *a, const char *name, const char *text, size_t length, struct messages *m,
+int node_from_yaml(struct arena *a, const char *name, const char *text, size_t length, struct diagnostics *m,
                    struct node **ret);
-int node_from_json(struct arena *a, const char *name, const char *text, size_t length, struct messages *m,
+int node_from_json(struct arena *a, const char *name, const char *text, size_t length, struct diagnostics *m,
                    struct node **ret);
 
 /* Line and column of a byte. */
-struct source node_place(const char *name, const char *text, size_t offset);
+struct source node_position(const char *name, const char *text, size_t offset);
 
 /*
  * The checks before either parser: size, NUL, UTF-8, and line breaks that only some programs recognise, because a rule
  * after such a break could look like part of a comment. Returns 0, or 1 with a message.
  */
-int node_check_text(const char *name, const char *text, size_t length, struct messages *m);
+int node_check_text(const char *name, const char *text, size_t length, struct diagnostics *m);
 
 /* Adds one item; `key` is NULL in lists. False if out of memory. */
 bool node_add(struct arena *a, struct node *parent, const char *key, struct source key_place, struct node *item);

@@ -3,10 +3,10 @@
 
 #include <string.h>
 
-#include "policy/caps.h"
+#include "policy/input_limits.h"
 #include "policy/default_ports.h"
 #include "policy/keys.h"
-#include "policy/pattern.h"
+#include "policy/path_pattern.h"
 #include "policy/units.h"
 
 /* Scalars without a key of their own: they follow from other keys. */
@@ -42,16 +42,16 @@ bool plan_scalar_is_limit(enum plan_scalar which)
         return key && key->ceiling == CEILING_LIMIT;
 }
 
-enum scalar_form plan_scalar_form(enum plan_scalar which, const char *const **ret_words)
+enum scalar_format plan_scalar_form(enum plan_scalar which, const char *const **ret_words)
 {
-        static const enum scalar_form forms[] = {
-                [VALUE_WORD] = FORM_WORD,        [VALUE_BOOL] = FORM_BOOL,   [VALUE_NUMBER] = FORM_COUNT,
-                [VALUE_SIZE] = FORM_BYTES,       [VALUE_CPU] = FORM_MILLICORES,
-                [VALUE_DURATION] = FORM_SECONDS,
+        static const enum scalar_format forms[] = {
+                [VALUE_WORD] = FORMAT_WORD,        [VALUE_BOOL] = FORMAT_BOOL,   [VALUE_NUMBER] = FORMAT_INTEGER,
+                [VALUE_SIZE] = FORMAT_BYTES,       [VALUE_CPU] = FORMAT_MILLICORES,
+                [VALUE_DURATION] = FORMAT_SECONDS,
         };
         const struct key *key = key_of(which);
         *ret_words = key ? key->words : NULL;
-        return !key ? FORM_BOOL : key->list ? FORM_WORDS : forms[key->kind];
+        return !key ? FORMAT_BOOL : key->list ? FORMAT_WORD_SET : forms[key->kind];
 }
 
 const char *const rule_kind_words[] = { "read", "write", "private", "deny_read", "deny_write", "protect", NULL };
@@ -67,10 +67,10 @@ void plan_print_scalar(enum plan_scalar which, uint64_t number, struct text *out
         const char *const *words;
         bool first = true;
         switch (plan_scalar_form(which, &words)) {
-        case FORM_WORD:
+        case FORMAT_WORD:
                 text_add(out, words[number]);
                 break;
-        case FORM_WORDS:
+        case FORMAT_WORD_SET:
                 for (size_t i = 0; words[i]; i++)
                         if (number & 1ULL << i) {
                                 text_format(out, "%s%s", first ? "" : ", ", words[i]);
@@ -79,19 +79,19 @@ void plan_print_scalar(enum plan_scalar which, uint64_t number, struct text *out
                 if (first)
                         text_add(out, "none");
                 break;
-        case FORM_BOOL:
+        case FORMAT_BOOL:
                 text_add(out, number ? "yes" : "no");
                 break;
-        case FORM_COUNT:
+        case FORMAT_INTEGER:
                 text_format(out, "%llu", (unsigned long long)number);
                 break;
-        case FORM_SECONDS:
+        case FORMAT_SECONDS:
                 units_print_duration(number, out);
                 break;
-        case FORM_BYTES:
+        case FORMAT_BYTES:
                 units_print_size(number, out);
                 break;
-        case FORM_MILLICORES:
+        case FORMAT_MILLICORES:
                 units_print_cpu(number, out);
                 break;
         }
@@ -110,7 +110,7 @@ static bool decide_read(const struct rules *rules, const char *path, const struc
                 const struct rule *r = &rules->list[i];
                 if (!kind_allows_read(r->kind) && r->kind != RULE_DENY_READ)
                         continue;
-                int depth = pattern_depth(r->path, r->glob, path);
+                int depth = path_pattern_match_depth(r->path, r->glob, path);
                 if (depth > best_depth || (depth == best_depth && depth >= 0 && r->kind == RULE_DENY_READ)) {
                         best = r;
                         best_depth = depth;
@@ -127,7 +127,7 @@ static bool decide_write(const struct rules *rules, const char *path, const stru
         int best_depth = -1;
         for (size_t i = 0; i < rules->count; i++) {
                 const struct rule *r = &rules->list[i];
-                int depth = r->kind == RULE_DENY_READ ? -1 : pattern_depth(r->path, r->glob, path);
+                int depth = r->kind == RULE_DENY_READ ? -1 : path_pattern_match_depth(r->path, r->glob, path);
                 if (depth < 0)
                         continue;
                 if (r->kind == RULE_DENY_WRITE || r->kind == RULE_PROTECT) {
@@ -165,7 +165,7 @@ const struct rule *rules_find_write_grant(const struct rules *rules, const char 
         int best_depth = -1;
         for (size_t i = 0; i < rules->count; i++) {
                 const struct rule *r = &rules->list[i];
-                int depth = kind_allows_read(r->kind) ? pattern_depth(r->path, r->glob, path) : -1;
+                int depth = kind_allows_read(r->kind) ? path_pattern_match_depth(r->path, r->glob, path) : -1;
                 if (depth > best_depth || (depth >= 0 && depth == best_depth && r->kind == RULE_WRITE)) {
                         best = r;
                         best_depth = depth;
@@ -179,7 +179,7 @@ bool hosts_decide(const struct hosts *hosts, const char *name, uint16_t port, co
         const struct host_rule *decisive = NULL;
         for (size_t i = 0; i < hosts->count; i++) {
                 const struct host_rule *h = &hosts->list[i];
-                if (!domain_match(&h->domain, h->allow ? PORTLESS_DEFAULT : PORTLESS_EVERY, name, port))
+                if (!host_pattern_match(&h->domain, h->allow ? PORTLESS_DEFAULT : PORTLESS_EVERY, name, port))
                         continue;
                 if (!h->allow || !decisive)
                         decisive = h;
@@ -206,21 +206,21 @@ bool hosts_allow_any_port(const struct hosts *hosts, const char *name)
 {
         for (size_t i = 0; i < hosts->count; i++) {
                 const struct host_rule *h = &hosts->list[i];
-                if (h->allow && domain_match_name(&h->domain, name) && rule_reaches(hosts, h, name))
+                if (h->allow && host_pattern_match_name(&h->domain, name) && rule_reaches(hosts, h, name))
                         return true;
         }
         return false;
 }
 
-const struct host_rule *hosts_find(const struct hosts *hosts, const char *name, uint16_t port)
+const struct host_rule *hosts_match(const struct hosts *hosts, const char *name, uint16_t port)
 {
         for (size_t i = 0; i < hosts->count; i++)
-                if (domain_match(&hosts->list[i].domain, PORTLESS_EVERY, name, port))
+                if (host_pattern_match(&hosts->list[i].domain, PORTLESS_EVERY, name, port))
                         return &hosts->list[i];
         return NULL;
 }
 
-bool ports_have(const struct ports *ports, uint16_t port)
+bool ports_contain(const struct ports *ports, uint16_t port)
 {
         for (size_t i = 0; i < ports->count; i++)
                 if (ports->list[i].port == port)
@@ -228,9 +228,10 @@ bool ports_have(const struct ports *ports, uint16_t port)
         return false;
 }
 
-bool port_is_of_box(uint16_t port)
+bool port_is_reserved(uint16_t port)
 {
-        return port == BOX_PORT_TRANSPARENT || port == BOX_PORT_DNS || port == BOX_PORT_SOCKS || port == BOX_PORT_HTTP;
+        return port == BOX_PORT_TRANSPARENT || port == RESERVED_PORT_DNS || port == RESERVED_PORT_SOCKS ||
+               port == RESERVED_PORT_HTTP_PROXY;
 }
 
 struct hosts plan_reachable_hosts(const struct plan *p)
@@ -238,7 +239,7 @@ struct hosts plan_reachable_hosts(const struct plan *p)
         return p->scalar[PLAN_ALLOW_NETWORK].value ? p->hosts : (struct hosts){ 0 };
 }
 
-bool plan_reaches_out(const struct plan *p)
+bool plan_needs_egress(const struct plan *p)
 {
         for (size_t i = 0; i < p->hosts.count; i++)
                 if (p->hosts.list[i].allow)

@@ -11,8 +11,8 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "policy/domain.h"
-#include "policy/messages.h"
+#include "policy/host_pattern.h"
+#include "policy/diagnostics.h"
 
 enum level { LEVEL_OFF, LEVEL_STANDARD, LEVEL_STRICT, LEVEL_MAXIMUM };
 
@@ -51,12 +51,14 @@ struct plan_value {
 };
 
 /* How a scalar is written. */
-enum scalar_form { FORM_WORD, FORM_WORDS, FORM_BOOL, FORM_COUNT, FORM_SECONDS, FORM_BYTES, FORM_MILLICORES };
+enum scalar_format {
+        FORMAT_WORD, FORMAT_WORD_SET, FORMAT_BOOL, FORMAT_INTEGER, FORMAT_SECONDS, FORMAT_BYTES, FORMAT_MILLICORES
+};
 
 /* From the table of keys: the name of a scalar, whether 0 means no limit, its form, and its words if it has any. */
 const char *plan_scalar_name(enum plan_scalar which);
 bool plan_scalar_is_limit(enum plan_scalar which);
-enum scalar_form plan_scalar_form(enum plan_scalar which, const char *const **ret_words);
+enum scalar_format plan_scalar_form(enum plan_scalar which, const char *const **ret_words);
 
 /* What a file rule does. The order matters, because code compares kinds by < and >: grants first, then denials. */
 enum rule_kind {
@@ -104,7 +106,7 @@ struct rules {
 
 struct host_rule {
         bool allow;
-        struct domain domain;
+        struct host_pattern domain;
         const char *set;
         struct source from;
 };
@@ -126,11 +128,11 @@ struct ports {
 };
 
 /* Egress listens on these ports at 127.0.0.1 in the box, so no list of a plan may have them. */
-enum box_port {
+enum reserved_port {
         BOX_PORT_TRANSPARENT = 1,  /* nftables redirects the box's TCP connections to it */
-        BOX_PORT_DNS = 53,
-        BOX_PORT_SOCKS = 1080,
-        BOX_PORT_HTTP = 3128, /* the proxy for HTTP */
+        RESERVED_PORT_DNS = 53,
+        RESERVED_PORT_SOCKS = 1080,
+        RESERVED_PORT_HTTP_PROXY = 3128, /* the proxy for HTTP */
 };
 
 struct plan_socket {
@@ -145,14 +147,14 @@ struct plan_env {
 };
 
 /* A command that the Bash tool refuses. */
-struct plan_command {
+struct plan_denied_command {
         const char *name; /* or a pattern */
         const char *set;
         struct source from;
 };
 
-/* A shape of secrets that a policy adds to those that ringwall knows. */
-struct plan_secret {
+/* A secret pattern that a policy adds to those that ringwall knows. */
+struct plan_secret_pattern {
         const char *name, *expression;
         struct source from;
 };
@@ -175,7 +177,7 @@ struct plan_server {
 };
 
 /* Something that a ceiling removed or reduced. */
-struct plan_cut {
+struct plan_ceiling_cut {
         const char *what;   /* "write /srv (from policy.yaml:4:5)" */
         const char *result; /* "removed", "read-only", "512MiB" */
         struct source by;
@@ -194,13 +196,13 @@ struct plan {
         size_t unix_socket_count;
         struct plan_env *env;
         size_t env_count;
-        struct plan_command *denied_commands;
+        struct plan_denied_command *denied_commands;
         size_t denied_command_count;
-        struct plan_secret *secrets;
+        struct plan_secret_pattern *secrets;
         size_t secret_count;
         struct plan_server *servers;
         size_t server_count;
-        struct plan_cut *cuts;
+        struct plan_ceiling_cut *cuts;
         size_t cut_count;
 };
 
@@ -240,10 +242,10 @@ bool hosts_decide(const struct hosts *hosts, const char *name, uint16_t port, co
 bool hosts_allow_any_port(const struct hosts *hosts, const char *name);
 
 /* The first rule that matches the name and the port; a rule without a port matches every port. For private_hosts. */
-const struct host_rule *hosts_find(const struct hosts *hosts, const char *name, uint16_t port);
+const struct host_rule *hosts_match(const struct hosts *hosts, const char *name, uint16_t port);
 
-bool ports_have(const struct ports *ports, uint16_t port);
-bool port_is_of_box(uint16_t port);
+bool ports_contain(const struct ports *ports, uint16_t port);
+bool port_is_reserved(uint16_t port);
 
 /* The plan as a JSON object, and back. plan_from_json() refuses anything but a complete, well-formed plan. */
 json_t *plan_to_json(const struct plan *p);
@@ -256,6 +258,6 @@ struct hosts plan_reachable_hosts(const struct plan *p);
 void plan_print_scalar(enum plan_scalar which, uint64_t number, struct text *out);
 
 /* May a box of this plan reach a host or a port, or be reached at one, now or after a live change of its policy? */
-bool plan_reaches_out(const struct plan *p);
+bool plan_needs_egress(const struct plan *p);
 
 #endif

@@ -9,9 +9,9 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "policy/caps.h"
+#include "policy/input_limits.h"
 #include "policy/keys.h"
-#include "policy/pattern.h"
+#include "policy/path_pattern.h"
 #include "policy/plan.h"
 
 enum { PLAN_FORMAT = 1 };
@@ -24,7 +24,7 @@ enum field_kind {
         FIELD_BOOL,   /* bool; if `optional`, false is left out */
         FIELD_WORD,   /* an enum, written as one of `words` */
         FIELD_PORT,   /* uint16_t */
-        FIELD_HOST,   /* struct domain */
+        FIELD_HOST,   /* struct host_pattern */
         FIELD_SOURCE, /* struct source */
         FIELD_TEXTS,  /* const char ** and its size_t count */
         FIELD_LIST,   /* a pointer to structs of `entry`, and its size_t count */
@@ -102,18 +102,19 @@ static const struct field variable_fields[] = {
 static const struct entry variable_entry = { sizeof(struct plan_env), FIELDS(variable_fields), variable_is_valid };
 
 static const struct field command_fields[] = {
-        { "name", FIELD_TEXT, MEMBER(plan_command, name) },
-        { "set", FIELD_TEXT, MEMBER(plan_command, set), .optional = true },
-        { "source", FIELD_SOURCE, MEMBER(plan_command, from) },
+        { "name", FIELD_TEXT, MEMBER(plan_denied_command, name) },
+        { "set", FIELD_TEXT, MEMBER(plan_denied_command, set), .optional = true },
+        { "source", FIELD_SOURCE, MEMBER(plan_denied_command, from) },
 };
-static const struct entry command_entry = { sizeof(struct plan_command), FIELDS(command_fields), command_is_valid };
+static const struct entry command_entry = { sizeof(struct plan_denied_command), FIELDS(command_fields),
+                                            command_is_valid };
 
 static const struct field secret_fields[] = {
-        { "name", FIELD_TEXT, MEMBER(plan_secret, name) },
-        { "expression", FIELD_TEXT, MEMBER(plan_secret, expression) },
-        { "source", FIELD_SOURCE, MEMBER(plan_secret, from) },
+        { "name", FIELD_TEXT, MEMBER(plan_secret_pattern, name) },
+        { "expression", FIELD_TEXT, MEMBER(plan_secret_pattern, expression) },
+        { "source", FIELD_SOURCE, MEMBER(plan_secret_pattern, from) },
 };
-static const struct entry secret_entry = { sizeof(struct plan_secret), FIELDS(secret_fields), secret_is_valid };
+static const struct entry secret_entry = { sizeof(struct plan_secret_pattern), FIELDS(secret_fields), secret_is_valid };
 
 static const struct field server_fields[] = {
         { "name", FIELD_TEXT, MEMBER(plan_server, name) },
@@ -132,11 +133,11 @@ static const struct field server_fields[] = {
 static const struct entry server_entry = { sizeof(struct plan_server), FIELDS(server_fields), NULL };
 
 static const struct field cut_fields[] = {
-        { "what", FIELD_TEXT, MEMBER(plan_cut, what) },
-        { "result", FIELD_TEXT, MEMBER(plan_cut, result) },
-        { "by", FIELD_SOURCE, MEMBER(plan_cut, by) },
+        { "what", FIELD_TEXT, MEMBER(plan_ceiling_cut, what) },
+        { "result", FIELD_TEXT, MEMBER(plan_ceiling_cut, result) },
+        { "by", FIELD_SOURCE, MEMBER(plan_ceiling_cut, by) },
 };
-static const struct entry cut_entry = { sizeof(struct plan_cut), FIELDS(cut_fields), NULL };
+static const struct entry cut_entry = { sizeof(struct plan_ceiling_cut), FIELDS(cut_fields), NULL };
 
 /* The plan itself, without its numbers. */
 static const struct field plan_fields[] = {
@@ -211,10 +212,10 @@ static json_t *source_to_json(struct source from)
         return json_sprintf("%s:%u:%u", from.name, from.line, from.column);
 }
 
-static json_t *host_to_json(const struct domain *domain)
+static json_t *host_to_json(const struct host_pattern *domain)
 {
-        char name[DOMAIN_TEXT_SIZE];
-        domain_print(domain, name);
+        char name[HOST_PATTERN_TEXT_SIZE];
+        host_pattern_print(domain, name);
         return json_string(name);
 }
 
@@ -223,20 +224,20 @@ static json_t *scalar_to_json(enum plan_scalar which, uint64_t number)
         const char *const *words;
         json_t *list = NULL;
         switch (plan_scalar_form(which, &words)) {
-        case FORM_WORD:
+        case FORMAT_WORD:
                 return json_string(words[number]);
-        case FORM_WORDS:
+        case FORMAT_WORD_SET:
                 list = json_array();
                 for (size_t i = 0; words[i]; i++)
                         if (number & 1ULL << i)
                                 append(&list, json_string(words[i]));
                 return list;
-        case FORM_BOOL:
+        case FORMAT_BOOL:
                 return json_boolean(number != 0);
-        case FORM_COUNT:
-        case FORM_SECONDS:
-        case FORM_BYTES:
-        case FORM_MILLICORES:
+        case FORMAT_INTEGER:
+        case FORMAT_SECONDS:
+        case FORMAT_BYTES:
+        case FORMAT_MILLICORES:
                 break;
         }
         return json_integer((json_int_t)number);
@@ -328,7 +329,7 @@ static const char *read_text(struct reader *r, const json_t *json, const char *w
                 refuse(r, what);
                 return "";
         }
-        char *copy = arena_string(r->plan->arena, json_string_value(json));
+        char *copy = arena_strdup(r->plan->arena, json_string_value(json));
         if (!copy)
                 refuse(r, "it is too large");
         return copy ? copy : "";
@@ -370,7 +371,7 @@ static struct source read_source(struct reader *r, const json_t *json, const cha
                         start--;
                 if (start == 0 || start == end || name[start - 1] != ':')
                         return from;
-                if (!text_to_number(name + start, end - start, &place[1 - i]) || place[1 - i] == 0 ||
+                if (!text_parse_unsigned(name + start, end - start, &place[1 - i]) || place[1 - i] == 0 ||
                     place[1 - i] > UINT_MAX)
                         refuse(r, what);
                 end = start - 1;
@@ -389,20 +390,20 @@ static uint64_t read_number(struct reader *r, enum plan_scalar which, const json
         size_t i = 0;
         json_t *item = NULL;
         switch (plan_scalar_form(which, &words)) {
-        case FORM_WORD:
+        case FORMAT_WORD:
                 return (uint64_t)read_word(r, value, words, name);
-        case FORM_WORDS:
+        case FORMAT_WORD_SET:
                 if (!json_is_array(value))
                         refuse(r, name);
                 json_array_foreach(value, i, item)
                         bits |= 1ULL << read_word(r, item, words, name);
                 return bits;
-        case FORM_BOOL:
+        case FORMAT_BOOL:
                 return read_bool(r, value, name);
-        case FORM_COUNT:
-        case FORM_SECONDS:
-        case FORM_BYTES:
-        case FORM_MILLICORES:
+        case FORMAT_INTEGER:
+        case FORMAT_SECONDS:
+        case FORMAT_BYTES:
+        case FORMAT_MILLICORES:
                 break;
         }
         if (!json_is_integer(value) || json_integer_value(value) < 0)
@@ -424,7 +425,7 @@ static void read_list(struct reader *r, const struct field *f, const json_t *jso
                 if (r->failed)
                         return;
                 size_t size = f->kind == FIELD_TEXTS ? sizeof(char *) : f->entry->size;
-                void *slot = arena_array_add(r->plan->arena, items, count, size);
+                void *slot = arena_array_push(r->plan->arena, items, count, size);
                 if (!slot)
                         refuse(r, "it is too large");
                 else if (f->kind == FIELD_TEXTS)
@@ -451,7 +452,7 @@ static void read_field(struct reader *r, const struct field *f, const json_t *js
                 *(uint16_t *)at = read_port(r, json, f->name);
                 return;
         case FIELD_HOST:
-                if (domain_parse(r->plan->arena, read_text(r, json, f->name), NULL, at))
+                if (host_pattern_parse(r->plan->arena, read_text(r, json, f->name), NULL, at))
                         refuse(r, f->name);
                 return;
         case FIELD_SOURCE:
@@ -478,7 +479,7 @@ static void read_entry(struct reader *r, const struct entry *e, const json_t *js
 
 static bool is_normalised(struct reader *r, const char *path)
 {
-        const char *normal = *path == '/' ? pattern_normalise(r->plan->arena, path) : NULL;
+        const char *normal = *path == '/' ? path_normalize(r->plan->arena, path) : NULL;
         return normal && strcmp(normal, path) == 0 && strlen(path) <= POLICY_TEXT_MAX;
 }
 
@@ -486,7 +487,7 @@ static bool rule_is_valid(struct reader *r, const void *entry)
 {
         const struct rule *rule = entry;
         bool grants = rule->kind == RULE_READ || rule->kind == RULE_WRITE || rule->kind == RULE_PRIVATE;
-        return is_normalised(r, rule->path) && (!rule->glob || (!grants && !pattern_check(rule->path)));
+        return is_normalised(r, rule->path) && (!rule->glob || (!grants && !path_pattern_check(rule->path)));
 }
 
 static bool private_host_is_valid(struct reader *r, const void *entry)
@@ -504,7 +505,7 @@ static bool port_is_valid(struct reader *r, const void *entry)
         for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
                 for (size_t j = 0; j < lists[i]->count; j++)
                         found += lists[i]->list[j].port == port;
-        return found == 1 && !port_is_of_box(port);
+        return found == 1 && !port_is_reserved(port);
 }
 
 static bool socket_is_valid(struct reader *r, const void *entry)
@@ -521,7 +522,7 @@ static bool variable_is_valid(struct reader *r, const void *entry)
 
 static bool command_is_valid(struct reader *r, const void *entry)
 {
-        const char *name = ((const struct plan_command *)entry)->name;
+        const char *name = ((const struct plan_denied_command *)entry)->name;
         struct value unused;
         return !key_parse_value(r->plan->arena, &keys[KEY_DENIED_COMMANDS], name, NULL, &unused);
 }
@@ -529,7 +530,7 @@ static bool command_is_valid(struct reader *r, const void *entry)
 static bool secret_is_valid(struct reader *r, const void *entry)
 {
         (void)r;
-        const struct plan_secret *s = entry;
+        const struct plan_secret_pattern *s = entry;
         return !key_check_secret(s->name, s->expression);
 }
 

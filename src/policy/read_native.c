@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "policy/caps.h"
+#include "policy/input_limits.h"
 #include "policy/node.h"
 #include "policy/settings.h"
 
@@ -26,7 +26,7 @@ static int read_node(struct reader *r, const struct node *n);
 
 static struct setting make_setting(const struct reader *r, const struct key *key, const struct node *n)
 {
-        size_t of_server = text_starts(key->path, keys[KEY_SERVER].path) ? 1 : 0;
+        size_t of_server = text_has_prefix(key->path, keys[KEY_SERVER].path) ? 1 : 0;
         return (struct setting){
                 .key = (enum key_id)(key - keys),
                 .server = of_server ? r->chosen[0] : NULL,
@@ -41,9 +41,9 @@ static void report_type(struct reader *r, const struct key *key, const struct no
         CLEANUP_TEXT struct text hint = { 0 };
         char buffer[96];
         text_add(&hint, key->list && !in_list ? "expected a list, each entry " : "expected ");
-        key_describe_value(key, &hint);
-        message_error(r->settings->messages, n->from, hint.data, "%s cannot be %s", key->path,
-                      node_describe(n, buffer, sizeof buffer));
+        key_expected_text(key, &hint);
+        diagnostic_error(r->settings->messages, n->from, hint.data, "%s cannot be %s", key->path,
+                         node_describe(n, buffer, sizeof buffer));
         r->failed = true;
 }
 
@@ -88,7 +88,7 @@ static size_t list_children(const char *path, char names[CHILDREN_MAX][40], cons
 {
         size_t position = 0, count = 0, length = 0;
         const char *name = NULL;
-        while (count < CHILDREN_MAX && key_next_child(path, &position, &name, &length)) {
+        while (count < CHILDREN_MAX && key_iterate_children(path, &position, &name, &length)) {
                 if (*name == '*')
                         continue;
                 (void)snprintf(names[count], sizeof names[count], "%.*s", (int)length, name);
@@ -115,7 +115,7 @@ static void report_unknown_key(struct reader *r, const char *name, struct source
         const char *pointers[CHILDREN_MAX];
         size_t count = list_children(r->path, names, pointers);
         CLEANUP_TEXT struct text hint = { 0 };
-        const char *near = text_nearest(name, pointers, count);
+        const char *near = text_suggest(name, pointers, count);
         const char *elsewhere = near ? NULL : find_same_name(name);
         if (near)
                 text_format(&hint, "did you mean '%s'?", near);
@@ -125,8 +125,8 @@ static void report_unknown_key(struct reader *r, const char *name, struct source
                 text_add(&hint, "known here:");
         for (size_t i = 0; !near && !elsewhere && i < count; i++)
                 text_format(&hint, "%s %s", i ? "," : "", pointers[i]);
-        message_error(r->settings->messages, place, hint.data, "unknown key '%.100s'%s%s", name,
-                      *r->path ? " in " : "", r->path);
+        diagnostic_error(r->settings->messages, place, hint.data, "unknown key '%.100s'%s%s", name,
+                         *r->path ? " in " : "", r->path);
         r->failed = true;
 }
 
@@ -135,7 +135,7 @@ static bool enter_child(struct reader *r, const char *name)
 {
         size_t position = 0, length = 0, used = strlen(r->path);
         const char *child = NULL;
-        while (key_next_child(r->path, &position, &child, &length)) {
+        while (key_iterate_children(r->path, &position, &child, &length)) {
                 bool star = *child == '*';
                 if (!star && (strlen(name) != length || strncmp(child, name, length) != 0))
                         continue;
@@ -150,11 +150,11 @@ static bool enter_child(struct reader *r, const char *name)
 static bool check_chosen_name(struct reader *r, const char *name, struct source place)
 {
         CLEANUP_TEXT struct text visible = { 0 };
-        text_add_visible(&visible, name, strlen(name));
+        text_add_escaped(&visible, name, strlen(name));
         if (*name && strlen(name) <= 100 && visible.data && strcmp(visible.data, name) == 0)
                 return true;
-        message_error(r->settings->messages, place, "a name has from 1 to 100 bytes and no control characters",
-                      "this name cannot be used");
+        diagnostic_error(r->settings->messages, place, "a name has from 1 to 100 bytes and no control characters",
+                         "this name cannot be used");
         r->failed = true;
         return false;
 }
@@ -186,8 +186,8 @@ static int read_node(struct reader *r, const struct node *n)
                 return key->list ? read_list(r, key, n) : read_scalar(r, key, n, false);
         if (n->kind != NODE_MAP && !is_null) {
                 char buffer[96];
-                message_error(r->settings->messages, n->from, "expected a map of keys", "%s cannot be %s",
-                              *r->path ? r->path : "the policy", node_describe(n, buffer, sizeof buffer));
+                diagnostic_error(r->settings->messages, n->from, "expected a map of keys", "%s cannot be %s",
+                                 *r->path ? r->path : "the policy", node_describe(n, buffer, sizeof buffer));
                 r->failed = true;
                 return 0;
         }
@@ -200,23 +200,23 @@ static int read_node(struct reader *r, const struct node *n)
         return read_map(r, n);
 }
 
-int settings_read_native(struct settings *s, const char *name, const char *text, size_t length, const char *base)
+int settings_parse_policy(struct settings *s, const char *name, const char *text, size_t length, const char *base)
 {
-        size_t errors_before = messages_count(s->messages, MESSAGE_ERROR);
+        size_t errors_before = diagnostics_count(s->messages, DIAGNOSTIC_ERROR);
         struct node *root = NULL;
-        int e = messages_add_input(s->messages, name, text,
-                                   length < POLICY_FILE_BYTES_MAX ? length : POLICY_FILE_BYTES_MAX);
+        int e = diagnostics_add_input(s->messages, name, text,
+                                      length < POLICY_FILE_BYTES_MAX ? length : POLICY_FILE_BYTES_MAX);
         if (e)
                 return e;
         e = node_from_yaml(s->arena, name, text, length, s->messages, &root);
         if (e)
                 return e;
-        struct reader r = { .settings = s, .base = arena_string(s->arena, base) };
+        struct reader r = { .settings = s, .base = arena_strdup(s->arena, base) };
         if (!r.base)
                 return -ENOMEM;
         s->layer++;
         e = read_node(&r, root);
         if (e < 0)
                 return e;
-        return e || r.failed || messages_count(s->messages, MESSAGE_ERROR) > errors_before;
+        return e || r.failed || diagnostics_count(s->messages, DIAGNOSTIC_ERROR) > errors_before;
 }

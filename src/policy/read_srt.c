@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "policy/caps.h"
+#include "policy/input_limits.h"
 #include "policy/node.h"
 #include "policy/settings.h"
 
@@ -97,20 +97,21 @@ static void report_unknown(struct srt_reader *r, const char *path, struct source
         const char *known[ARRAY_SIZE(rows)];
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
                 known[i] = rows[i].path;
-        const char *near = text_nearest(path, known, ARRAY_SIZE(rows));
+        const char *near = text_suggest(path, known, ARRAY_SIZE(rows));
         char hint[128];
         (void)snprintf(hint, sizeof hint, "did you mean '%s'?", near ? near : "");
-        message_error(r->settings->messages, place, near ? hint : "srt has no such setting, or only a newer srt does",
-                      "unknown setting '%.100s'", path);
+        diagnostic_error(r->settings->messages, place,
+                         near ? hint : "srt has no such setting, or only a newer srt does", "unknown setting '%.100s'",
+                         path);
         r->failed = true;
 }
 
-static void report_shape(struct srt_reader *r, const struct srt_row *row, const struct node *n, const char *expected)
+static void report_pattern(struct srt_reader *r, const struct srt_row *row, const struct node *n, const char *expected)
 {
         char buffer[96], hint[64];
         (void)snprintf(hint, sizeof hint, "expected %s", expected);
-        message_error(r->settings->messages, n->from, hint, "%s cannot be %s", row->path,
-                      node_describe(n, buffer, sizeof buffer));
+        diagnostic_error(r->settings->messages, n->from, hint, "%s cannot be %s", row->path,
+                         node_describe(n, buffer, sizeof buffer));
         r->failed = true;
 }
 
@@ -124,13 +125,13 @@ static int add_value(struct srt_reader *r, const struct srt_row *row, const stru
                 setting.text = text;
                 if (*text)
                         return settings_append(r->settings, &setting);
-                message_error(r->settings->messages, n->from, "name a file or a directory", "the path is empty");
+                diagnostic_error(r->settings->messages, n->from, "name a file or a directory", "the path is empty");
                 return 1;
         }
         /* srt has no signs: + and - begin a name there. */
         if (*text == '+' || *text == '-') {
                 if (keys[row->key].kind == VALUE_DOMAIN) {
-                        report_shape(r, row, n, "a host name");
+                        report_pattern(r, row, n, "a host name");
                         return 0;
                 }
                 text = arena_format(r->settings->arena, "./%s", text);
@@ -143,7 +144,7 @@ static int add_value(struct srt_reader *r, const struct srt_row *row, const stru
 static int read_strings(struct srt_reader *r, const struct srt_row *row, const struct node *n)
 {
         if (n->kind != NODE_LIST) {
-                report_shape(r, row, n, "a list of strings");
+                report_pattern(r, row, n, "a list of strings");
                 return 0;
         }
         if (n->count == 0) {
@@ -153,7 +154,7 @@ static int read_strings(struct srt_reader *r, const struct srt_row *row, const s
         for (size_t i = 0; i < n->count; i++) {
                 const struct node *item = n->items[i];
                 if (item->kind != NODE_SCALAR || item->scalar != SCALAR_QUOTED) {
-                        report_shape(r, row, item, "a string");
+                        report_pattern(r, row, item, "a string");
                         continue;
                 }
                 int e = add_value(r, row, item, item->text);
@@ -169,7 +170,7 @@ static bool read_bool(struct srt_reader *r, const struct srt_row *row, const str
         bool is_true = n->kind == NODE_SCALAR && n->scalar == SCALAR_PLAIN && strcmp(n->text, "true") == 0;
         bool is_false = n->kind == NODE_SCALAR && n->scalar == SCALAR_PLAIN && strcmp(n->text, "false") == 0;
         if (!is_true && !is_false)
-                report_shape(r, row, n, "true or false");
+                report_pattern(r, row, n, "true or false");
         return is_true;
 }
 
@@ -182,7 +183,7 @@ static bool asks_for_nothing(const struct node *n)
 
 static int read_row(struct srt_reader *r, const struct srt_row *row, const struct node *n)
 {
-        struct messages *m = r->settings->messages;
+        struct diagnostics *m = r->settings->messages;
         switch (row->kind) {
         case SRT_LIST:
         case SRT_READ_GRANTS:
@@ -195,18 +196,18 @@ static int read_row(struct srt_reader *r, const struct srt_row *row, const struc
         case SRT_SOCKETS:
                 if (!read_bool(r, row, n))
                         return 0;
-                message_warning(m, n->from, "servers in the box can be reached only from inside the box",
-                                "ports are bound in the box's own network");
+                diagnostic_warning(m, n->from, "servers in the box can be reached only from inside the box",
+                                   "ports are bound in the box's own network");
                 return settings_append(r->settings, &(struct setting){ .key = KEY_GRANT, .text = "net.listen",
                         .number = (uint64_t)key_word_index(permission_words, "net.listen"), .from = n->from });
         case SRT_ALWAYS:
                 if (!read_bool(r, row, n) && !r->failed)
-                        message_warning(m, n->from, row->why, "%s cannot be turned off", row->path);
+                        diagnostic_warning(m, n->from, row->why, "%s cannot be turned off", row->path);
                 return 0;
         case SRT_REFUSED:
                 if (asks_for_nothing(n))
                         return 0;
-                message_error(m, n->from, row->why, "%s cannot be enforced", row->path);
+                diagnostic_error(m, n->from, row->why, "%s cannot be enforced", row->path);
                 r->failed = true;
                 return 0;
         case SRT_MAP:
@@ -229,7 +230,7 @@ static int read_object(struct srt_reader *r, const char *prefix, const struct no
                 else if (n->items[i]->kind == NODE_MAP)
                         e = read_object(r, path, n->items[i]);
                 else
-                        report_shape(r, row, n->items[i], "an object");
+                        report_pattern(r, row, n->items[i], "an object");
                 if (e)
                         return e;
         }
@@ -245,22 +246,22 @@ static int add_defaults(struct settings *s, struct source from)
         return settings_append(s, &(struct setting){ .key = KEY_WORKSPACE, .text = "ro", .number = 1, .from = from });
 }
 
-int settings_read_srt(struct settings *s, const char *name, const char *text, size_t length, const char *base)
+int settings_parse_srt(struct settings *s, const char *name, const char *text, size_t length, const char *base)
 {
         struct node *root = NULL;
-        int e = messages_add_input(s->messages, name, text,
-                                   length < POLICY_FILE_BYTES_MAX ? length : POLICY_FILE_BYTES_MAX);
+        int e = diagnostics_add_input(s->messages, name, text,
+                                      length < POLICY_FILE_BYTES_MAX ? length : POLICY_FILE_BYTES_MAX);
         if (e)
                 return e;
         e = node_from_json(s->arena, name, text, length, s->messages, &root);
         if (e)
                 return e;
-        struct srt_reader r = { .settings = s, .base = arena_string(s->arena, base) };
+        struct srt_reader r = { .settings = s, .base = arena_strdup(s->arena, base) };
         if (!r.base)
                 return -ENOMEM;
         if (root->kind != NODE_MAP) {
-                message_error(s->messages, root->from, "expected an object with network and filesystem",
-                              "the settings are not an object");
+                diagnostic_error(s->messages, root->from, "expected an object with network and filesystem",
+                                 "the settings are not an object");
                 return 1;
         }
         s->layer++;

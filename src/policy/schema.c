@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "policy/caps.h"
+#include "policy/input_limits.h"
 #include "policy/keys.h"
 
 /* The regular expressions of values that have one. Quantities may be numbers too. */
@@ -106,7 +106,7 @@ static json_t *schema_of_map(const char *path)
         size_t position = 0, length = 0;
         const char *name = NULL;
         bool has_star = false;
-        while (key_next_child(path, &position, &name, &length)) {
+        while (key_iterate_children(path, &position, &name, &length)) {
                 char child[160];
                 (void)snprintf(child, sizeof child, "%s%s%.*s", path, *path ? "." : "", (int)length, name);
                 has_star = *name == '*';
@@ -121,7 +121,7 @@ static json_t *schema_of_map(const char *path)
                 json_object_set_new(map, "additionalProperties", json_false());
         if (strcmp(path, keys[KEY_SERVER].path) == 0)
                 json_object_set_new(map, "required", json_pack("[s]", "sandbox"));
-        if (has_star && text_starts(keys[KEY_SECRET].path, path)) {
+        if (has_star && text_has_prefix(keys[KEY_SECRET].path, path)) {
                 json_object_set_new(map, "propertyNames", json_pack("{s:s}", "pattern", "^[a-z0-9-]+$"));
                 json_object_set_new(map, "maxProperties", json_integer(POLICY_SECRETS_MAX));
         }

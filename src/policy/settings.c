@@ -4,9 +4,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "policy/caps.h"
+#include "policy/input_limits.h"
 
-void settings_init(struct settings *s, struct arena *a, struct messages *m, domain_to_ascii *to_ascii)
+void settings_init(struct settings *s, struct arena *a, struct diagnostics *m, to_ascii_function *to_ascii)
 {
         *s = (struct settings){ .arena = a, .messages = m, .to_ascii = to_ascii };
 }
@@ -14,10 +14,11 @@ void settings_init(struct settings *s, struct arena *a, struct messages *m, doma
 int settings_append(struct settings *s, const struct setting *in)
 {
         if (s->count >= POLICY_SETTINGS_MAX) {
-                message_error(s->messages, in->from, NULL, "the policy has more than %d values", POLICY_SETTINGS_MAX);
+                diagnostic_error(s->messages, in->from, NULL, "the policy has more than %d values",
+                                 POLICY_SETTINGS_MAX);
                 return 1;
         }
-        struct setting *slot = arena_array_add(s->arena, &s->list, &s->count, sizeof *slot);
+        struct setting *slot = arena_array_push(s->arena, &s->list, &s->count, sizeof *slot);
         if (!slot)
                 return -ENOMEM;
         *slot = *in;
@@ -38,11 +39,11 @@ static void report_value(struct settings *s, const struct setting *in, const cha
         const struct key *key = &keys[in->key];
         CLEANUP_TEXT struct text hint = { 0 };
         text_add(&hint, "expected ");
-        key_describe_value(key, &hint);
-        const char *near = key->kind == VALUE_WORD ? text_nearest(text, key->words, count_words(key->words)) : NULL;
+        key_expected_text(key, &hint);
+        const char *near = key->kind == VALUE_WORD ? text_suggest(text, key->words, count_words(key->words)) : NULL;
         if (near)
                 text_format(&hint, "; did you mean '%s'?", near);
-        message_error(s->messages, in->from, hint.data, "'%.100s' for %s: %s", text, key->path, wrong);
+        diagnostic_error(s->messages, in->from, hint.data, "'%.100s' for %s: %s", text, key->path, wrong);
 }
 
 int settings_add(struct settings *s, struct setting in, const char *text)
@@ -54,7 +55,7 @@ int settings_add(struct settings *s, struct setting in, const char *text)
                 /* The compiler checks the name: it may be a set, a group or a pattern. */
                 in.text = text;
                 if (!*text)
-                        message_error(s->messages, in.from, "write +name or -name", "a sign alone is not a name");
+                        diagnostic_error(s->messages, in.from, "write +name or -name", "a sign alone is not a name");
                 return !*text ? 1 : settings_append(s, &in);
         }
         struct value v;
@@ -63,7 +64,7 @@ int settings_add(struct settings *s, struct setting in, const char *text)
                 report_value(s, &in, text, wrong);
                 return 1;
         }
-        in.text = text[v.length] ? arena_copy(s->arena, text, v.length) : text;
+        in.text = text[v.length] ? arena_strndup(s->arena, text, v.length) : text;
         in.number = v.number;
         in.optional |= v.optional;
         in.domain = v.domain;
@@ -74,9 +75,9 @@ int settings_add(struct settings *s, struct setting in, const char *text)
 static int check_flag_text(struct settings *s, struct source from, const char *text)
 {
         size_t length = strlen(text);
-        if (length <= POLICY_TEXT_MAX && text_utf8_valid(text, length) == length)
+        if (length <= POLICY_TEXT_MAX && text_utf8_valid_length(text, length) == length)
                 return 0;
-        message_error(s->messages, from, "a value is UTF-8 text of at most 4096 bytes", "the value cannot be used");
+        diagnostic_error(s->messages, from, "a value is UTF-8 text of at most 4096 bytes", "the value cannot be used");
         return 1;
 }
 
@@ -86,7 +87,7 @@ int settings_add_flag(struct settings *s, enum key_id key, const char *text, con
         int r = check_flag_text(s, in.from, text);
         if (r)
                 return r;
-        const char *copy = arena_string(s->arena, text);
+        const char *copy = arena_strdup(s->arena, text);
         return copy ? settings_add(s, in, copy) : -ENOMEM;
 }
 
@@ -99,11 +100,11 @@ int settings_add_grant(struct settings *s, enum access access, const char *path,
         if (r)
                 return r;
         if (!*path) {
-                message_error(s->messages, in.from, "name a file or a directory", "the path is empty");
+                diagnostic_error(s->messages, in.from, "name a file or a directory", "the path is empty");
                 return 1;
         }
         size_t length = strlen(path);
         in.optional = length > 1 && path[length - 1] == '?';
-        in.text = arena_copy(s->arena, path, length - in.optional);
+        in.text = arena_strndup(s->arena, path, length - in.optional);
         return in.text ? settings_append(s, &in) : -ENOMEM;
 }

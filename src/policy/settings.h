@@ -10,9 +10,9 @@
 #include <stdint.h>
 
 #include "base/memory.h"
-#include "policy/domain.h"
+#include "policy/host_pattern.h"
 #include "policy/keys.h"
-#include "policy/messages.h"
+#include "policy/diagnostics.h"
 
 enum sign { SIGN_NONE, SIGN_PLUS, SIGN_MINUS };
 
@@ -24,7 +24,7 @@ struct setting {
         bool optional;      /* a path that was written with ?, or that srt ignores when it is missing */
         const char *text;   /* as written, without the sign, :ro, :rw and ? */
         uint64_t number;
-        struct domain domain; /* hosts only */
+        struct host_pattern domain; /* hosts only */
         const char *server; /* of keys below an MCP server: its name */
         const char *member; /* of other keys with a star: the chosen name */
         const char *base;   /* the directory where a relative path starts; NULL: the workspace */
@@ -37,18 +37,18 @@ struct settings {
         struct setting *list;
         size_t count;
         unsigned layer;
-        domain_to_ascii *to_ascii;
-        struct messages *messages;
+        to_ascii_function *to_ascii;
+        struct diagnostics *messages;
 };
 
 /* The arena and the messages must outlive the settings. */
-void settings_init(struct settings *s, struct arena *a, struct messages *m, domain_to_ascii *to_ascii);
+void settings_init(struct settings *s, struct arena *a, struct diagnostics *m, to_ascii_function *to_ascii);
 
 /* Reads one file. A relative workdir in it starts at `base`. Returns 0, 1 after error messages, or -ENOMEM. */
-int settings_read_native(struct settings *s, const char *name, const char *text, size_t length, const char *base);
+int settings_parse_policy(struct settings *s, const char *name, const char *text, size_t length, const char *base);
 
 /* The same for srt's JSON settings; all relative paths start at `base`. */
-int settings_read_srt(struct settings *s, const char *name, const char *text, size_t length, const char *base);
+int settings_parse_srt(struct settings *s, const char *name, const char *text, size_t length, const char *base);
 
 /* Is this a JSON object with keys of srt's settings? */
 bool settings_is_srt(const char *text, size_t length);

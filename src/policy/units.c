@@ -22,14 +22,14 @@ static bool read_fraction(const char **text, struct fraction *ret)
 {
         const char *p = *text;
         size_t digits = strspn(p, "0123456789");
-        if (!text_to_number(p, digits, &ret->whole))
+        if (!text_parse_unsigned(p, digits, &ret->whole))
                 return false;
         p += digits;
         ret->billionths = 0;
         if (*p == '.') {
                 p++;
                 digits = strspn(p, "0123456789");
-                if (digits == 0 || digits > 9 || !text_to_number(p, digits, &ret->billionths))
+                if (digits == 0 || digits > 9 || !text_parse_unsigned(p, digits, &ret->billionths))
                         return false;
                 for (size_t i = digits; i < 9; i++)
                         ret->billionths *= 10;

@@ -31,8 +31,8 @@
 
 #include "base/fd.h"
 #include "base/json.h"
-#include "session/cell.h"
-#include "wire/wire.h"
+#include "session/boxed_service.h"
+#include "wire/packet.h"
 
 enum packet_kind { LISTEN, START, END, RECORD };
 
@@ -42,7 +42,7 @@ struct message {
         uint32_t session;
         int code;   /* answer: errno, 0 for success; END request: not 0 if the server wants an answer */
         char event[32];
-        char text[16 << 10]; /* an error's text, or a record's fields as JSON: a count for every secret shape fits */
+        char text[16 << 10]; /* an error's text, or a record's fields as JSON: a count for every secret pattern fits */
 };
 _Static_assert(sizeof((struct message){ 0 }.text) >= sizeof((struct error){ 0 }.text), "an error fits");
 
@@ -50,7 +50,7 @@ static int send_message(int socket, const struct message *m, int fd)
 {
         int r;
         do
-                r = wire_send(socket, m, sizeof *m, fd);
+                r = packet_send(socket, m, sizeof *m, fd);
         while (r == -EINTR);
         return r;
 }
@@ -60,7 +60,7 @@ static int receive_message(int socket, struct message *ret, int flags, int *ret_
 {
         ssize_t n;
         do
-                n = wire_receive(socket, ret, sizeof *ret, flags, ret_fd);
+                n = packet_receive(socket, ret, sizeof *ret, flags, ret_fd);
         while (n == -EINTR);
         if (n <= 0)
                 return (int)n;
@@ -71,11 +71,11 @@ static int receive_message(int socket, struct message *ret, int flags, int *ret_
 /* --- in the broker --- */
 
 struct broker_state {
-        const struct broker *b;
+        const struct broker_config *b;
         const struct plan *plan; /* of the next box of tools */
-        struct cell server;
+        struct boxed_service server;
         int socket; /* to the server */
-        struct cell *sessions[BROKER_SESSIONS_MAX];
+        struct boxed_service *sessions[BROKER_SESSIONS_MAX];
         size_t notes_printed;
         bool tools_started; /* at least one box of tools has started */
         bool stopping;
@@ -91,37 +91,37 @@ static const char *const record_events[] = { "secrets_redacted", "call_refused" 
 /*
  * Prints the box's notes on what it does not enforce. All boxes of tools have the same notes, so each is printed once.
  */
-static void update_from_report(struct broker_state *x, const struct cell *c)
+static void update_from_report(struct broker_state *x, const struct boxed_service *c)
 {
         x->tools_started |= c->run.report.started;
         while (x->notes_printed < c->run.report.note_count)
                 x->b->print_message(c->run.report.notes[x->notes_printed++]);
 }
 
-static void end_session(struct broker_state *x, struct cell **c, struct error *why)
+static void end_session(struct broker_state *x, struct boxed_service **c, struct error *why)
 {
-        if (cell_end(*c) < 0)
+        if (boxed_service_stop(*c) < 0)
                 x->b->print_message("the audit trail of this session is incomplete: writing it failed");
         update_from_report(x, *c);
         *why = (*c)->run.report.end.error;
         if (!why->code)
                 (void)error_set(why, EPIPE, "the tools have ended");
-        cell_free(*c);
+        boxed_service_free(*c);
         free(*c);
         *c = NULL;
 }
 
-static int start_session(struct broker_state *x, struct cell **slot, struct error *e)
+static int start_session(struct broker_state *x, struct boxed_service **slot, struct error *e)
 {
         const int streams[] = { x->null, x->null, STDERR_FILENO };
-        const struct cell_request request = { .plan = x->plan,
+        const struct boxed_service_request request = { .plan = x->plan,
                                               .name = "tools",
                                               .serve = x->b->worker,
                                               .data = x->b->worker_data,
                                               .streams = streams,
                                               .type = SOCK_STREAM };
-        struct cell *c = calloc(1, sizeof *c);
-        int channel = c ? cell_start(c, &request, e) : error_errno(e, ENOMEM, "no memory");
+        struct boxed_service *c = calloc(1, sizeof *c);
+        int channel = c ? boxed_service_start(c, &request, e) : error_errno(e, ENOMEM, "no memory");
         if (channel < 0)
                 free(c);
         else
@@ -136,7 +136,7 @@ static int send_answer(struct broker_state *x, const struct message *m, const st
         return send_message(x->socket, &reply, fd);
 }
 
-static int add_to_record(struct cell *c, const struct message *m)
+static int add_to_record(struct boxed_service *c, const struct message *m)
 {
         size_t i = 0;
         json_t *fields = NULL;
@@ -145,7 +145,7 @@ static int add_to_record(struct cell *c, const struct message *m)
         if (i == ARRAY_SIZE(record_events) ||
             json_parse_bounded(m->text, strlen(m->text), sizeof m->text, RECORD_DEPTH, &fields, NULL, NULL, NULL) < 0)
                 return -EPROTO;
-        trail_event(&c->run.trail, record_events[i], fields);
+        audit_trail_log(&c->run.trail, record_events[i], fields);
         return 0;
 }
 
@@ -155,7 +155,7 @@ static int add_to_record(struct cell *c, const struct message *m)
  */
 static int handle_request(struct broker_state *x, const struct message *m, struct error *e)
 {
-        struct cell **c = m->session < BROKER_SESSIONS_MAX ? &x->sessions[m->session] : NULL;
+        struct boxed_service **c = m->session < BROKER_SESSIONS_MAX ? &x->sessions[m->session] : NULL;
         struct error why = { 0 };
         if (!c || !*c != (m->kind == START))
                 return -EPROTO;
@@ -189,7 +189,7 @@ static void apply_policy_change(struct broker_state *x)
 {
         CLEANUP_TEXT struct text complaint = { 0 };
         struct plan *changed = NULL;
-        int r = live_read(x->b->live, &changed, &complaint);
+        int r = live_policy_reload(x->b->live, &changed, &complaint);
         struct plan *next = r > 0 ? ARENA_NEW(changed->arena, struct plan) : NULL;
         if (r < 0 || (r > 0 && !next))
                 x->b->print_message(complaint.data ? complaint.data : "no memory");
@@ -201,7 +201,7 @@ static void apply_policy_change(struct broker_state *x)
         x->plan = next;
         for (size_t i = 0; i < BROKER_SESSIONS_MAX; i++) {
                 struct error e = { 0 };
-                if (x->sessions[i] && cell_change_hosts(x->sessions[i], changed, &e) < 0)
+                if (x->sessions[i] && boxed_service_set_hosts(x->sessions[i], changed, &e) < 0)
                         x->b->print_message(e.text);
         }
 }
@@ -224,10 +224,10 @@ static int wait_for_events(struct broker_state *x, struct error *e)
                 [POLICY] = { .fd = x->b->live ? x->b->live->changes : -1, .events = POLLIN },
         };
         box_run_fill_pollfds(&x->server.run, &fds[SERVER]);
-        struct cell *owners[ARRAY_SIZE(fds)];
+        struct boxed_service *owners[ARRAY_SIZE(fds)];
         size_t count = OWN; /* only open descriptors: poll() fails when count exceeds RLIMIT_NOFILE */
         for (size_t i = 0; i < BROKER_SESSIONS_MAX; i++) {
-                struct cell *c = x->sessions[i];
+                struct boxed_service *c = x->sessions[i];
                 struct pollfd each[BOX_RUN_FDS];
                 if (!c)
                         continue;
@@ -278,14 +278,14 @@ static void make_server_plan(const struct plan *tools, struct plan *ret)
 static int start_server(struct broker_state *x, const struct plan *plan, struct error *e)
 {
         const int streams[] = { STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO };
-        const struct cell_request request = { .plan = plan,
+        const struct boxed_service_request request = { .plan = plan,
                                               .name = "server",
                                               .serve = x->b->server,
                                               .data = x->b->server_data,
                                               .directory = "/",
                                               .streams = streams,
                                               .type = SOCK_SEQPACKET };
-        x->socket = cell_start(&x->server, &request, e);
+        x->socket = boxed_service_start(&x->server, &request, e);
         int r = x->socket < 0 ? x->socket : 0;
         for (size_t i = 0; r == 0 && i < x->b->listener_count; i++)
                 r = send_message(x->socket, &(struct message){ .kind = LISTEN }, x->b->listeners[i]);
@@ -306,7 +306,7 @@ static int end_all(struct broker_state *x, struct error *e)
                 x->sessions[i]->run.over |= x->server.run.over;
                 end_session(x, &x->sessions[i], &why);
         }
-        (void)cell_end(&x->server);
+        (void)boxed_service_stop(&x->server);
         const struct report *r = &x->server.run.report;
         bool failed = r->plan && !x->status && !(r->end.how == END_EXITED && r->end.number == 0);
         if (failed && !e->code && r->end.error.code)
@@ -316,11 +316,11 @@ static int end_all(struct broker_state *x, struct error *e)
                                 r->end.how == END_SIGNALLED ? "the server was killed by signal %d"
                                                         : "the server exited with status %d",
                                 r->end.number);
-        cell_free(&x->server);
+        boxed_service_free(&x->server);
         return e->code ? -e->code : x->status;
 }
 
-int broker_run(const struct broker *b, struct error *e)
+int broker_run(const struct broker_config *b, struct error *e)
 {
         struct broker_state x = { .b = b, .plan = b->plan, .socket = -1 };
         struct plan plan;
@@ -367,7 +367,7 @@ static int send_request(int broker, const struct message *m, int *ret_fd, struct
         return reply.code ? error_set(e, reply.code, "%s", reply.text) : 0;
 }
 
-int broker_start(int broker, uint32_t session, struct error *e)
+int broker_start_session(int broker, uint32_t session, struct error *e)
 {
         int fd = -1, r = send_request(broker, &(struct message){ .kind = START, .session = session }, &fd, e);
         if (r == 0 && fd < 0)
@@ -377,7 +377,7 @@ int broker_start(int broker, uint32_t session, struct error *e)
         return r < 0 ? r : fd;
 }
 
-void broker_end(int broker, uint32_t session, struct error *why)
+void broker_end_session(int broker, uint32_t session, struct error *why)
 {
         const struct message m = { .kind = END, .session = session, .code = why != NULL };
         CLEANUP_FD int fd = -1;
@@ -387,7 +387,7 @@ void broker_end(int broker, uint32_t session, struct error *why)
                 (void)send_message(broker, &m, -1);
 }
 
-void broker_record(int broker, uint32_t session, const char *event, json_t *fields)
+void broker_log_event(int broker, uint32_t session, const char *event, json_t *fields)
 {
         CLEANUP_TEXT struct text out = { 0 };
         struct message m = { .kind = RECORD, .session = session };

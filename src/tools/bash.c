@@ -1,36 +1,36 @@
 /* Bash: runs a command line until it exits or times out, or in the background. */
 #include "base/memory.h"
-#include "tools/shell.h"
+#include "tools/shell_job.h"
 #include "tools/tool.h"
 
 enum { DEFAULT_SECONDS = 120, SECONDS_MAX = 600, UNLIMITED_SECONDS = 1 << 30 };
 
-static struct job *start(struct toolbox *tools, const json_t *arguments, struct tool_answer *answer)
+static struct job *start(struct tool_context *tools, const json_t *arguments, struct tool_result *answer)
 {
         struct error e = { 0 };
-        bool background = tool_flag(arguments, "run_in_background");
-        int64_t seconds = tool_integer(arguments, "timeout", background ? UNLIMITED_SECONDS : DEFAULT_SECONDS);
+        bool background = tool_arg_bool(arguments, "run_in_background");
+        int64_t seconds = tool_arg_integer(arguments, "timeout", background ? UNLIMITED_SECONDS : DEFAULT_SECONDS);
         if (tools->max_seconds && tools->max_seconds < seconds)
                 seconds = tools->max_seconds;
-        const struct shell_request request = { .command = tool_string(arguments, "command"),
+        const struct shell_job_request request = { .command = tool_arg_string(arguments, "command"),
                                                .directory = workspace_root(tools->workspaces[tools->current]),
                                                .environment = tools->environment, .timeout_ms = seconds * 1000,
                                                .background = background, .filter = tools->filter };
-        struct shell *s = shell_start(&request, &e);
+        struct shell_job *s = shell_job_start(&request, &e);
         if (!s)
                 tool_fail(answer, "%s", e.text);
         if (!s || !background)
                 return s ? &s->job : NULL;
-        background_add(tools, s, request.command, answer);
+        background_shell_add(tools, s, request.command, answer);
         return NULL;
 }
 
-static void finish(struct job *j, struct tool_answer *answer)
+static void finish(struct job *j, struct tool_result *answer)
 {
-        const struct shell *s = shell_of(j);
+        const struct shell_job *s = shell_job_from(j);
         CLEANUP_TEXT struct text output = { 0 };
-        int status = shell_exit_status(s);
-        capture_print(&s->streams[0], 0, &output);
+        int status = shell_job_exit_status(s);
+        output_capture_print(&s->streams[0], 0, &output);
         tool_add_utf8(&answer->text, output.data ? output.data : "", output.length);
         if (answer->text.length && answer->text.data[answer->text.length - 1] != '\n')
                 text_add(&answer->text, "\n");
@@ -42,7 +42,7 @@ static void finish(struct job *j, struct tool_answer *answer)
                                        (json_int_t)s->streams[0].written);
 }
 
-static const struct tool_field parameters[] = {
+static const struct tool_param parameters[] = {
         { "command", TOOL_STRING, true, "The command line, in bash syntax.", 0, 0 },
         { "description", TOOL_STRING, false, "What the command is for, in a few words.", 0, 0 },
         { "timeout", TOOL_INTEGER, false, "Timeout in seconds; default 120, none in the background.", 1, SECONDS_MAX },
@@ -50,7 +50,7 @@ static const struct tool_field parameters[] = {
           "Do not wait: BashOutput shows the output, KillShell ends the command.", 0, 0 },
 };
 
-static const struct tool_field results[] = {
+static const struct tool_param results[] = {
         { "exit_code", TOOL_INTEGER, false,
           "The exit status; 128 + the signal that killed the command; 124 after a timeout.", 0, 0 },
         { "timed_out", TOOL_BOOLEAN, false, "Whether the command timed out.", 0, 0 },

@@ -74,13 +74,13 @@ static bool to_crlf(struct piece text, struct text *out)
         return !out->failed;
 }
 
-static void run(struct toolbox *tools, const json_t *arguments, struct tool_answer *answer)
+static void run(struct tool_context *tools, const json_t *arguments, struct tool_result *answer)
 {
         struct piece old = piece_of(arguments, "old_string"), new = piece_of(arguments, "new_string");
         CLEANUP_TEXT struct text content = { 0 }, changed = { 0 }, old_crlf = { 0 }, new_crlf = { 0 };
         CLEANUP_HELD_PATH struct held_path s = HELD_PATH_NONE;
         struct error e = { 0 };
-        if (!toolbox_find(tools, tool_string(arguments, "file_path"), &s, answer))
+        if (!tool_resolve_path(tools, tool_arg_string(arguments, "file_path"), &s, answer))
                 return;
         if (s.fd < 0 || !S_ISREG(s.st.st_mode)) {
                 tool_fail(answer,
@@ -94,10 +94,10 @@ static void run(struct toolbox *tools, const json_t *arguments, struct tool_answ
                 tool_fail(answer, old.length ? "old_string and new_string are the same" : "old_string is empty");
                 return;
         }
-        if (!toolbox_may_change(tools, &s, "edit", answer))
+        if (!tool_check_read_gate(tools, &s, "edit", answer))
                 return;
         if (read_content(&s, &content, &e) < 0) {
-                toolbox_fail(tools, answer, &e, s.path, false);
+                tool_fail_with_rule(tools, answer, &e, s.path, false);
                 return;
         }
         struct piece haystack = { content.data ? content.data : "", content.length };
@@ -111,7 +111,7 @@ static void run(struct toolbox *tools, const json_t *arguments, struct tool_answ
                 tool_fail(answer, "old_string not found in %s", s.path);
                 return;
         }
-        if (found > 1 && !tool_flag(arguments, "replace_all")) {
+        if (found > 1 && !tool_arg_bool(arguments, "replace_all")) {
                 tool_fail(answer,
                           "old_string matched %zu times in %s; add context to make it unique or set replace_all=true",
                           found, s.path);
@@ -120,24 +120,24 @@ static void run(struct toolbox *tools, const json_t *arguments, struct tool_answ
         replace(haystack, old, new, &changed);
         if (changed.failed ||
             held_path_replace(&s, changed.data ? changed.data : "", changed.length, tools->new_mode, &e) < 0 ||
-            tracker_mark(tools->tracker, s.path, &s.st) < 0) {
+            read_tracker_record(tools->tracker, s.path, &s.st) < 0) {
                 if (!e.code)
                         (void)error_errno(&e, ENOMEM, "cannot write %s", s.path);
-                toolbox_fail(tools, answer, &e, s.path, true);
+                tool_fail_with_rule(tools, answer, &e, s.path, true);
                 return;
         }
         text_format(&answer->text, "replaced %zu occurrence(s) in %s", found, s.path);
         answer->structured = json_pack("{s:s, s:I}", "path", s.path, "replacements", (json_int_t)found);
 }
 
-static const struct tool_field parameters[] = {
+static const struct tool_param parameters[] = {
         { "file_path", TOOL_STRING, true, "The file to edit: absolute, or relative to the workspace.", 0, 0 },
         { "old_string", TOOL_STRING, true, "The text to replace, exactly as it is in the file.", 0, 0 },
         { "new_string", TOOL_STRING, true, "The text to replace it with.", 0, 0 },
         { "replace_all", TOOL_BOOLEAN, false, "Replace every occurrence; otherwise there must be exactly one.", 0, 0 },
 };
 
-static const struct tool_field results[] = {
+static const struct tool_param results[] = {
         { "path", TOOL_STRING, true, "The file's absolute path, without symbolic links.", 0, 0 },
         { "replacements", TOOL_INTEGER, true, "How many occurrences were replaced.", 0, 0 },
 };

@@ -1,6 +1,6 @@
 /*
- * Glob: finds files by a name pattern, newest first. Each thread keeps only as many files as can be shown (newest.c),
- * so memory does not grow with the tree. At the end the threads' results are merged.
+ * Glob: finds files by a name pattern, newest first. Each thread keeps only as many files as can be shown
+ * (newest_files.c), so memory does not grow with the tree. At the end the threads' results are merged.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -8,18 +8,18 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "tools/newest.h"
+#include "tools/newest_files.h"
 #include "tools/tool.h"
-#include "tools/walk.h"
-#include "tools/wildcard.h"
+#include "tools/tree_walk.h"
+#include "tools/glob_pattern.h"
 
 enum { DEFAULT_LIMIT = 100, LIMIT_MAX = 10000 };
 
 struct search {
-        struct wildcards wanted;
+        struct glob_filter wanted;
         char *top; /* path of the directory that is searched */
         pthread_mutex_t lock;
-        struct newest newest; /* merged from all threads; protected by the lock */
+        struct newest_files newest; /* merged from all threads; protected by the lock */
 };
 
 /* --- callbacks of the walk --- */
@@ -28,7 +28,7 @@ static void *local_new(void *data, const atomic_bool *stop)
 {
         (void)stop;
         const struct search *s = data;
-        struct newest *n = calloc(1, sizeof *n);
+        struct newest_files *n = calloc(1, sizeof *n);
         if (n)
                 n->limit = s->newest.limit;
         return n;
@@ -37,13 +37,13 @@ static void *local_new(void *data, const atomic_bool *stop)
 static bool visit(void *data, void *local, const struct walk_file *file)
 {
         const struct search *s = data;
-        struct newest *n = local;
+        struct newest_files *n = local;
         struct stat st;
         if (!wildcards_match(&s->wanted, file->path, file->name))
                 return true;
         n->seen++;
         if (fstatat(file->directory, file->name, &st, AT_SYMLINK_NOFOLLOW) == 0)
-                newest_add(n, st.st_mtim, file->path);
+                newest_files_add(n, st.st_mtim, file->path);
         return !n->failed;
 }
 
@@ -59,28 +59,28 @@ static bool can_skip(void *data, const char *path, bool is_directory)
 static void local_free(void *data, void *local)
 {
         struct search *s = data;
-        struct newest *n = local;
+        struct newest_files *n = local;
         (void)pthread_mutex_lock(&s->lock);
         for (size_t i = 0; i < n->count; i++)
-                newest_add(&s->newest, n->list[i].when, n->list[i].path);
+                newest_files_add(&s->newest, n->list[i].when, n->list[i].path);
         s->newest.seen += n->seen;
         s->newest.failed |= n->failed;
         (void)pthread_mutex_unlock(&s->lock);
-        newest_done(n);
+        newest_files_done(n);
         free(n);
 }
 
 static void free_data(void *data)
 {
         struct search *s = data;
-        newest_done(&s->newest);
-        wildcards_done(&s->wanted);
+        newest_files_done(&s->newest);
+        glob_filter_done(&s->wanted);
         (void)pthread_mutex_destroy(&s->lock);
         free(s->top);
         free(s);
 }
 
-static const struct walk_visitor visitor = {
+static const struct walk_callbacks visitor = {
         .local_new = local_new,
         .visit = visit,
         .can_skip = can_skip,
@@ -91,22 +91,22 @@ static const struct walk_visitor visitor = {
 
 /* --- the tool --- */
 
-static struct search *prepare(const json_t *arguments, const struct held_path *start, struct tool_answer *answer)
+static struct search *prepare(const json_t *arguments, const struct held_path *start, struct tool_result *answer)
 {
-        const char *pattern = tool_string(arguments, "pattern");
+        const char *pattern = tool_arg_string(arguments, "pattern");
         struct search *s = calloc(1, sizeof *s);
         if (!s) {
                 tool_fail(answer, "no memory");
                 return NULL;
         }
         (void)pthread_mutex_init(&s->lock, NULL);
-        s->newest.limit = (size_t)tool_integer(arguments, "limit", DEFAULT_LIMIT);
+        s->newest.limit = (size_t)tool_arg_integer(arguments, "limit", DEFAULT_LIMIT);
         s->top = strdup(start->path);
         /* Make an absolute pattern relative to the directory. */
         size_t n = strlen(start->path);
         if (strncmp(pattern, start->path, n) == 0 && pattern[n] == '/')
                 pattern += n + 1;
-        const char *wrong = wildcards_read(&s->wanted, pattern);
+        const char *wrong = glob_filter_parse(&s->wanted, pattern);
         if (wrong || !s->top) {
                 tool_fail(answer, wrong ? "invalid pattern: %s" : "no memory", wrong);
                 free_data(s);
@@ -115,12 +115,12 @@ static struct search *prepare(const json_t *arguments, const struct held_path *s
         return s;
 }
 
-static struct job *start(struct toolbox *tools, const json_t *arguments, struct tool_answer *answer)
+static struct job *start(struct tool_context *tools, const json_t *arguments, struct tool_result *answer)
 {
-        const char *path = tool_string(arguments, "path");
+        const char *path = tool_arg_string(arguments, "path");
         CLEANUP_HELD_PATH struct held_path from = HELD_PATH_NONE;
         struct error e = { 0 };
-        const struct workspace *workspace = toolbox_find(tools, path ? path : "", &from, answer);
+        const struct workspace *workspace = tool_resolve_path(tools, path ? path : "", &from, answer);
         if (!workspace)
                 return NULL;
         if (from.fd < 0 || !S_ISDIR(from.st.st_mode)) {
@@ -130,38 +130,39 @@ static struct job *start(struct toolbox *tools, const json_t *arguments, struct 
         struct search *s = prepare(arguments, &from, answer);
         if (!s)
                 return NULL;
-        struct walk_start where = { workspace, &from, tool_flag(arguments, "ignored") };
-        struct job *j = walk_new(&where, &visitor, s, &e);
+        struct walk_start where = { workspace, &from, tool_arg_bool(arguments, "ignored") };
+        struct job *j = tree_walk_start(&where, &visitor, s, &e);
         if (!j)
-                toolbox_fail(tools, answer, &e, from.path, false);
+                tool_fail_with_rule(tools, answer, &e, from.path, false);
         return j;
 }
 
-static void finish(struct job *j, struct tool_answer *answer)
+static void finish(struct job *j, struct tool_result *answer)
 {
-        struct search *s = walk_data(j);
-        struct newest *n = &s->newest;
+        struct search *s = tree_walk_data(j);
+        struct newest_files *n = &s->newest;
         struct text *out = &answer->text;
-        if (walk_failed(j) || n->failed) {
+        if (tree_walk_failed(j) || n->failed) {
                 tool_fail(answer, "no memory");
                 return;
         }
-        newest_sort(n);
+        newest_files_sort(n);
         for (size_t i = 0; i < n->count; i++) {
                 text_format(out, "%s/", strcmp(s->top, "/") == 0 ? "" : s->top);
-                text_add_visible(out, n->list[i].path, strlen(n->list[i].path)); /* a name can contain a newline */
+                text_add_escaped(out, n->list[i].path, strlen(n->list[i].path)); /* a name can contain a newline */
                 text_add(out, "\n");
         }
         if (!n->count)
                 text_add(out, "no file matches");
         if (n->seen > n->count)
                 text_format(out, "(%zu more match; narrow the pattern or raise the limit)\n", n->seen - n->count);
-        if (walk_unreadable(j))
-                text_format(out, "%s(%zu directories could not be read)\n", n->count ? "" : "\n", walk_unreadable(j));
+        if (tree_walk_unreadable(j))
+                text_format(out, "%s(%zu directories could not be read)\n", n->count ? "" : "\n",
+                            tree_walk_unreadable(j));
         answer->structured = json_pack("{s:I, s:I}", "matched", (json_int_t)n->seen, "shown", (json_int_t)n->count);
 }
 
-static const struct tool_field parameters[] = {
+static const struct tool_param parameters[] = {
         { "pattern", TOOL_STRING, true,
           "For example *.c, *.{c,h} or src/**/*.h. Without a slash it matches file names in any directory.", 0, 0 },
         { "path", TOOL_STRING, false, "The directory to search; default: the workspace.", 0, 0 },
@@ -169,7 +170,7 @@ static const struct tool_field parameters[] = {
         { "ignored", TOOL_BOOLEAN, false, "Include files that .gitignore excludes.", 0, 0 },
 };
 
-static const struct tool_field results[] = {
+static const struct tool_param results[] = {
         { "matched", TOOL_INTEGER, true, "How many files match.", 0, 0 },
         { "shown", TOOL_INTEGER, true, "How many of them are shown.", 0, 0 },
 };

@@ -1,10 +1,10 @@
 /*
  * Grep: finds files, lines or counts by a regular expression.
  *
- * How it works: threads walk the tree (walk.c) and search files (scan.c). The answer shows the first findings in the
- * order of their paths, so it does not depend on how the threads raced. Only as many findings are kept as can be shown,
- * in a heap whose top is the last path. Once the heap is full, files whose path sorts after the top are not searched;
- * the walk takes directories nearly in order, so that saves most of the work.
+ * How it works: threads walk the tree (tree_walk.c) and search files (grep_file.c). The answer shows the first findings
+ * in the order of their paths, so it does not depend on how the threads raced. Only as many findings are kept as can be
+ * shown, in a heap whose top is the last path. Once the heap is full, files whose path sorts after the top are not
+ * searched; the walk takes directories nearly in order, so that saves most of the work.
  *
  * What an attacker controls: the files and their number and, as the agent, the pattern. Memory, the time for a match,
  * and the answer are bounded.
@@ -15,11 +15,11 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "tools/scan.h"
+#include "tools/grep_file.h"
 #include "tools/tool.h"
-#include "tools/types.h"
-#include "tools/walk.h"
-#include "tools/wildcard.h"
+#include "tools/file_types.h"
+#include "tools/tree_walk.h"
+#include "tools/glob_pattern.h"
 
 enum {
         CONTEXT_MAX = 100,
@@ -29,33 +29,33 @@ enum {
         SLOW_MAX = 3,         /* files in which the pattern takes too long, before the search fails */
 };
 
-static const char *const mode_words[] = { "files_with_matches", "content", "count" }; /* as in enum scan_mode */
+static const char *const mode_words[] = { "files_with_matches", "content", "count" }; /* as in enum grep_mode */
 
 struct search {
-        struct matcher *matcher;
-        struct scan_options options;
-        struct wildcards names, types;
+        struct regex_matcher *matcher;
+        struct grep_options options;
+        struct glob_filter names, types;
         char *top;
         atomic_bool more;    /* there is more than can be shown: paths after the last finding are not searched */
         atomic_int error;    /* -errno of a failure */
         atomic_size_t cut;   /* files that were searched only in part */
         atomic_size_t slow;  /* files that were skipped, because the pattern takes too long in them */
         pthread_mutex_t lock; /* protects what follows */
-        struct finding *findings;
+        struct grep_result *findings;
         size_t count, capacity;
         size_t lines, bytes; /* of all findings */
 };
 
 /* --- the findings --- */
 
-static void swap(struct finding *a, struct finding *b)
+static void swap(struct grep_result *a, struct grep_result *b)
 {
-        struct finding c = *a;
+        struct grep_result c = *a;
         *a = *b;
         *b = c;
 }
 
-static bool is_later(const struct finding *a, const struct finding *b)
+static bool is_later(const struct grep_result *a, const struct grep_result *b)
 {
         return strcmp(a->path, b->path) > 0;
 }
@@ -78,41 +78,41 @@ static void sift_down(struct search *h)
 }
 
 /* Drops the last findings while the ones before them reach a limit alone. */
-static void drop_last(struct search *h)
+static void drop_worst(struct search *h)
 {
         while (h->count) {
-                struct finding *last = &h->findings[0];
+                struct grep_result *last = &h->findings[0];
                 size_t lines = h->lines - last->marks.length, bytes = h->bytes - last->text.length;
                 if (lines < h->options.limit && bytes < BYTES_MAX)
                         return;
                 h->more = true;
                 h->lines = lines;
                 h->bytes = bytes;
-                finding_done(last);
+                grep_result_done(last);
                 *last = h->findings[--h->count];
                 sift_down(h);
         }
 }
 
 /* Takes ownership of the finding. */
-static void add_finding(struct search *h, struct finding *f)
+static void add_finding(struct search *h, struct grep_result *f)
 {
         (void)pthread_mutex_lock(&h->lock);
         if (h->count == h->capacity) {
                 size_t capacity = h->capacity ? h->capacity * 2 : 64;
-                struct finding *larger = realloc(h->findings, capacity * sizeof *larger);
+                struct grep_result *larger = realloc(h->findings, capacity * sizeof *larger);
                 h->findings = larger ? larger : h->findings;
                 h->capacity = larger ? capacity : h->capacity;
         }
         if (h->count == h->capacity) {
-                finding_done(f);
+                grep_result_done(f);
                 h->error = -ENOMEM;
         } else {
                 h->lines += f->marks.length;
                 h->bytes += f->text.length;
                 h->findings[h->count++] = *f;
                 sift_up(h);
-                drop_last(h);
+                drop_worst(h);
         }
         (void)pthread_mutex_unlock(&h->lock);
 }
@@ -122,17 +122,17 @@ static void add_finding(struct search *h, struct finding *f)
 static void *local_new(void *data, const atomic_bool *stop)
 {
         const struct search *h = data;
-        return scanner_new(&h->options, stop);
+        return grep_scanner_new(&h->options, stop);
 }
 
 static bool visit(void *data, void *local, const struct walk_file *file)
 {
         struct search *h = data;
-        struct finding f;
+        struct grep_result f;
         if (file->is_link || !wildcards_match(&h->names, file->path, file->name) ||
             !wildcards_match(&h->types, file->path, file->name))
                 return true;
-        int r = scan_file(local, file, &f);
+        int r = grep_file(local, file, &f);
         if (r == 1) {
                 h->cut += f.cut;
                 add_finding(h, &f);
@@ -166,36 +166,36 @@ static bool can_skip(void *data, const char *path, bool is_directory)
 static void local_free(void *data, void *local)
 {
         (void)data;
-        scanner_free(local);
+        grep_scanner_free(local);
 }
 
 static void free_data(void *data)
 {
         struct search *h = data;
         for (size_t i = 0; i < h->count; i++)
-                finding_done(&h->findings[i]);
+                grep_result_done(&h->findings[i]);
         free(h->findings);
-        wildcards_done(&h->names);
-        wildcards_done(&h->types);
-        matcher_free(h->matcher);
+        glob_filter_done(&h->names);
+        glob_filter_done(&h->types);
+        regex_matcher_free(h->matcher);
         (void)pthread_mutex_destroy(&h->lock);
         free(h->top);
         free(h);
 }
 
-static const struct walk_visitor visitor = {
+static const struct walk_callbacks visitor = {
         .local_new = local_new, .visit = visit, .can_skip = can_skip, .local_free = local_free, .free_data = free_data,
         .in_order = true, .unit = "files searched",
 };
 
 /* --- arguments --- */
 
-static bool parse_mode(struct search *h, const json_t *arguments, struct tool_answer *answer)
+static bool parse_mode(struct search *h, const json_t *arguments, struct tool_result *answer)
 {
-        const char *word = tool_string(arguments, "output_mode");
+        const char *word = tool_arg_string(arguments, "output_mode");
         for (size_t i = 0; word && i < ARRAY_SIZE(mode_words); i++) {
                 if (strcmp(mode_words[i], word) == 0) {
-                        h->options.mode = (enum scan_mode)i;
+                        h->options.mode = (enum grep_mode)i;
                         return true;
                 }
         }
@@ -204,28 +204,28 @@ static bool parse_mode(struct search *h, const json_t *arguments, struct tool_an
         return !word;
 }
 
-static bool parse_filters(struct search *h, const json_t *arguments, struct tool_answer *answer)
+static bool parse_filters(struct search *h, const json_t *arguments, struct tool_result *answer)
 {
-        const char *glob = tool_string(arguments, "glob"), *type = tool_string(arguments, "type");
+        const char *glob = tool_arg_string(arguments, "glob"), *type = tool_arg_string(arguments, "type");
         CLEANUP_TEXT struct text why = { 0 };
-        const char *patterns = type ? types_find(type, &why) : NULL;
-        const char *wrong = glob ? wildcards_read(&h->names, glob) : NULL;
+        const char *patterns = type ? file_type_patterns(type, &why) : NULL;
+        const char *wrong = glob ? glob_filter_parse(&h->names, glob) : NULL;
         if (wrong)
                 tool_fail(answer, "invalid glob: %s", wrong);
         else if (type && !patterns)
                 tool_fail(answer, "%s", why.data ? why.data : "no memory");
-        else if (type && (wrong = wildcards_read(&h->types, patterns)))
+        else if (type && (wrong = glob_filter_parse(&h->types, patterns)))
                 tool_fail(answer, "%s", wrong);
         else
                 return true;
         return false;
 }
 
-static bool parse_pattern(struct search *h, const json_t *arguments, struct tool_answer *answer)
+static bool parse_pattern(struct search *h, const json_t *arguments, struct tool_result *answer)
 {
         char why[300];
-        struct matcher_options o = { tool_flag(arguments, "case_insensitive"), h->options.multiline };
-        h->matcher = matcher_new(tool_string(arguments, "pattern"), o, why, sizeof why);
+        struct regex_options o = { tool_arg_bool(arguments, "case_insensitive"), h->options.multiline };
+        h->matcher = regex_matcher_new(tool_arg_string(arguments, "pattern"), o, why, sizeof why);
         h->options.matcher = h->matcher;
         if (!h->matcher)
                 tool_fail(answer, "%s", why);
@@ -233,7 +233,7 @@ static bool parse_pattern(struct search *h, const json_t *arguments, struct tool
 }
 
 /* Sets the directory that paths are relative to: the start, or the parent of a single file. */
-static bool set_top(struct search *h, const struct held_path *from, struct tool_answer *answer)
+static bool set_top(struct search *h, const struct held_path *from, struct tool_result *answer)
 {
         if (from->fd < 0) {
                 tool_fail(answer, "no such file or directory: %s", from->path);
@@ -246,19 +246,19 @@ static bool set_top(struct search *h, const struct held_path *from, struct tool_
         if (!h->top)
                 tool_fail(answer, "no memory");
         else if (!is_directory && !S_ISREG(from->st.st_mode))
-                tool_fail(answer, "%s is %s and cannot be searched", from->path, tool_kind_of(from->st.st_mode));
+                tool_fail(answer, "%s is %s and cannot be searched", from->path, file_kind_name(from->st.st_mode));
         else
                 return true;
         return false;
 }
 
-static struct job *start(struct toolbox *tools, const json_t *arguments, struct tool_answer *answer)
+static struct job *start(struct tool_context *tools, const json_t *arguments, struct tool_result *answer)
 {
-        const char *path = tool_string(arguments, "path");
-        json_int_t context = tool_integer(arguments, "context", 0);
+        const char *path = tool_arg_string(arguments, "path");
+        json_int_t context = tool_arg_integer(arguments, "context", 0);
         CLEANUP_HELD_PATH struct held_path from = HELD_PATH_NONE;
         struct error e = { 0 };
-        const struct workspace *workspace = toolbox_find(tools, path ? path : "", &from, answer);
+        const struct workspace *workspace = tool_resolve_path(tools, path ? path : "", &from, answer);
         struct search *h = workspace ? calloc(1, sizeof *h) : NULL;
         if (!h) {
                 if (workspace)
@@ -266,21 +266,21 @@ static struct job *start(struct toolbox *tools, const json_t *arguments, struct 
                 return NULL;
         }
         (void)pthread_mutex_init(&h->lock, NULL);
-        h->options = (struct scan_options){
-                .multiline = tool_flag(arguments, "multiline"),
-                .before = (size_t)tool_integer(arguments, "before", context),
-                .after = (size_t)tool_integer(arguments, "after", context),
-                .limit = (size_t)tool_integer(arguments, "head_limit", DEFAULT_LIMIT),
+        h->options = (struct grep_options){
+                .multiline = tool_arg_bool(arguments, "multiline"),
+                .before = (size_t)tool_arg_integer(arguments, "before", context),
+                .after = (size_t)tool_arg_integer(arguments, "after", context),
+                .limit = (size_t)tool_arg_integer(arguments, "head_limit", DEFAULT_LIMIT),
         };
         if (!parse_mode(h, arguments, answer) || !set_top(h, &from, answer) || !parse_filters(h, arguments, answer) ||
             !parse_pattern(h, arguments, answer)) {
                 free_data(h);
                 return NULL;
         }
-        struct walk_start where = { workspace, &from, tool_flag(arguments, "ignored") };
-        struct job *j = walk_new(&where, &visitor, h, &e);
+        struct walk_start where = { workspace, &from, tool_arg_bool(arguments, "ignored") };
+        struct job *j = tree_walk_start(&where, &visitor, h, &e);
         if (!j)
-                toolbox_fail(tools, answer, &e, from.path, false);
+                tool_fail_with_rule(tools, answer, &e, from.path, false);
         return j;
 }
 
@@ -288,7 +288,7 @@ static struct job *start(struct toolbox *tools, const json_t *arguments, struct 
 
 static int compare_findings(const void *a, const void *b)
 {
-        const struct finding *x = a, *y = b;
+        const struct grep_result *x = a, *y = b;
         return strcmp(x->path, y->path);
 }
 
@@ -298,7 +298,7 @@ static bool is_separator(const char *line, const char *end)
 }
 
 /* Adds the first lines of a finding, at most `max_lines`. Returns how many matches they contain. */
-static size_t add_lines(struct text *out, const struct finding *f, size_t max_lines)
+static size_t add_lines(struct text *out, const struct grep_result *f, size_t max_lines)
 {
         const char *line = f->text.data, *end = line + f->text.length;
         size_t matches = 0, lines = f->marks.length < max_lines ? f->marks.length : max_lines;
@@ -306,7 +306,7 @@ static size_t add_lines(struct text *out, const struct finding *f, size_t max_li
                 matches = f->matches;
         else
                 for (size_t i = 0; i < lines; i++)
-                        matches += f->marks.data[i] == MARK_MATCH;
+                        matches += f->marks.data[i] == LINE_MATCH;
         for (size_t i = 0; i < lines; i++) {
                 line += is_separator(line, end) ? 3 : 0;
                 line = (const char *)memchr(line, '\n', (size_t)(end - line)) + 1;
@@ -317,14 +317,14 @@ static size_t add_lines(struct text *out, const struct finding *f, size_t max_li
 
 static void add_notes(const struct job *j, bool more, struct text *out)
 {
-        const struct search *h = walk_data(j);
+        const struct search *h = tree_walk_data(j);
         const struct {
                 size_t count;
                 const char *what;
         } notes[] = {
                 { h->cut, "large files were searched only in their first 16 MiB" },
                 { h->slow, "files were skipped: the pattern takes too long in them" },
-                { walk_unreadable(j), "directories could not be read" },
+                { tree_walk_unreadable(j), "directories could not be read" },
         };
         if (more)
                 text_add(out, "(there is more; narrow the pattern or raise head_limit)\n");
@@ -333,12 +333,12 @@ static void add_notes(const struct job *j, bool more, struct text *out)
                         text_format(out, "%s(%zu %s)\n", h->count ? "" : "\n", notes[i].count, notes[i].what);
 }
 
-static void finish(struct job *j, struct tool_answer *answer)
+static void finish(struct job *j, struct tool_result *answer)
 {
-        struct search *h = walk_data(j);
+        struct search *h = tree_walk_data(j);
         size_t left = h->options.limit, matches = 0;
-        bool more = h->more, separated = h->options.mode == SCAN_CONTENT && (h->options.before || h->options.after);
-        if (walk_failed(j) || h->error == -ENOMEM) {
+        bool more = h->more, separated = h->options.mode == GREP_CONTENT && (h->options.before || h->options.after);
+        if (tree_walk_failed(j) || h->error == -ENOMEM) {
                 tool_fail(answer, "no memory");
                 return;
         }
@@ -349,7 +349,7 @@ static void finish(struct job *j, struct tool_answer *answer)
         if (h->count)
                 qsort(h->findings, h->count, sizeof *h->findings, compare_findings);
         for (size_t i = 0; i < h->count; i++) {
-                const struct finding *f = &h->findings[i];
+                const struct grep_result *f = &h->findings[i];
                 text_add(&answer->text, i && separated ? "--\n" : "");
                 matches += add_lines(&answer->text, f, left);
                 more |= f->more || f->marks.length > left;
@@ -362,7 +362,7 @@ static void finish(struct job *j, struct tool_answer *answer)
                                        "more", more);
 }
 
-static const struct tool_field parameters[] = {
+static const struct tool_param parameters[] = {
         { "pattern", TOOL_STRING, true, "A Perl-compatible regular expression.", 0, 0 },
         { "path", TOOL_STRING, false, "The file or directory to search; default: the workspace.", 0, 0 },
         { "glob", TOOL_STRING, false, "Only files that match, for example *.c, *.{c,h} or src/**/*.h.", 0, 0 },
@@ -378,7 +378,7 @@ static const struct tool_field parameters[] = {
         { "ignored", TOOL_BOOLEAN, false, "Also search files that .gitignore excludes.", 0, 0 },
 };
 
-static const struct tool_field results[] = {
+static const struct tool_param results[] = {
         { "files", TOOL_INTEGER, true, "Number of files with matches in this answer.", 0, 0 },
         { "matches", TOOL_INTEGER, true,
           "Number of matches in them; one per file with files_with_matches.", 0, 0 },

@@ -205,7 +205,7 @@ static bool style_hides(const struct html_attribute *a)
 {
         CLEANUP_TEXT struct text value = { 0 };
         size_t used = 0;
-        html_add_value(&value, a);
+        html_add_attribute_value(&value, a);
         for (size_t i = 0; i < value.length; i++)
                 if (value.data[i] && !isspace((unsigned char)value.data[i]))
                         value.data[used++] = (char)tolower((unsigned char)value.data[i]);
@@ -216,18 +216,18 @@ static bool style_hides(const struct html_attribute *a)
 
 static void read_attribute(const struct html_attribute *a, struct traits *ret)
 {
-        if (html_is(a->name, a->name_length, "hidden"))
+        if (html_equals(a->name, a->name_length, "hidden"))
                 ret->hidden = true;
-        else if (html_is(a->name, a->name_length, "aria-hidden"))
-                ret->hidden |= html_is(a->value, a->value_length, "true");
-        else if (html_is(a->name, a->name_length, "style"))
+        else if (html_equals(a->name, a->name_length, "aria-hidden"))
+                ret->hidden |= html_equals(a->value, a->value_length, "true");
+        else if (html_equals(a->name, a->name_length, "style"))
                 ret->hidden |= style_hides(a);
-        else if (html_is(a->name, a->name_length, "open"))
+        else if (html_equals(a->name, a->name_length, "open"))
                 ret->open = true;
-        else if (html_is(a->name, a->name_length, "href") && !ret->href.length)
-                html_add_value(&ret->href, a);
-        else if (html_is(a->name, a->name_length, "alt") && !ret->alt.length)
-                html_add_value(&ret->alt, a);
+        else if (html_equals(a->name, a->name_length, "href") && !ret->href.length)
+                html_add_attribute_value(&ret->href, a);
+        else if (html_equals(a->name, a->name_length, "alt") && !ret->alt.length)
+                html_add_attribute_value(&ret->alt, a);
 }
 
 /*

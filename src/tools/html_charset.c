@@ -52,7 +52,7 @@ static const struct {
 static enum charset find_by_label(const char *label, size_t length)
 {
         for (size_t i = 0; i < ARRAY_SIZE(labels); i++)
-                if (html_is(label, length, labels[i].label))
+                if (html_equals(label, length, labels[i].label))
                         return labels[i].charset;
         return length ? CHARSET_OTHER : CHARSET_NONE;
 }
@@ -89,13 +89,13 @@ static enum charset find_by_meta(const char *bytes, size_t length)
         struct html_token token;
         struct html_attribute a;
         while (html_next(&reader, &token)) {
-                if (token.kind != HTML_OPEN || !html_is(token.bytes, token.length, "meta"))
+                if (token.kind != HTML_OPEN || !html_equals(token.bytes, token.length, "meta"))
                         continue;
                 for (const char *at = token.attributes; html_next_attribute(&at, token.end, &a);) {
                         enum charset found = CHARSET_NONE;
-                        if (html_is(a.name, a.name_length, "charset"))
+                        if (html_equals(a.name, a.name_length, "charset"))
                                 found = find_by_label(a.value, a.value_length);
-                        else if (html_is(a.name, a.name_length, "content"))
+                        else if (html_equals(a.name, a.name_length, "content"))
                                 found = find_by_parameter(a.value, a.value_length);
                         if (found == CHARSET_UTF_16LE || found == CHARSET_UTF_16BE)
                                 return CHARSET_UTF_8; /* this <meta> was readable as ASCII, so the page is not UTF-16 */
@@ -146,7 +146,7 @@ static bool add_utf16(struct text *out, const char *bytes, size_t length, bool b
 /* Also true when all but a last, truncated character is UTF-8 with at least one character beyond ASCII. */
 static bool is_utf8(const char *bytes, size_t length)
 {
-        size_t good = text_utf8_valid(bytes, length), i = 0;
+        size_t good = text_utf8_valid_length(bytes, length), i = 0;
         while (i < good && (unsigned char)bytes[i] < 0x80)
                 i++;
         return good == length || (i < good && length - good < 4);

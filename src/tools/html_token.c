@@ -18,7 +18,7 @@ static bool is_letter(char c)
         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-bool html_is(const char *bytes, size_t length, const char *word)
+bool html_equals(const char *bytes, size_t length, const char *word)
 {
         return strlen(word) == length && strncasecmp(bytes, word, length) == 0;
 }
@@ -67,7 +67,7 @@ bool html_next_attribute(const char **at, const char *end, struct html_attribute
         return true;
 }
 
-void html_add_value(struct text *out, const struct html_attribute *attribute)
+void html_add_attribute_value(struct text *out, const struct html_attribute *attribute)
 {
         const char *at = attribute->value, *end = at + attribute->value_length;
         while (at < end) {
@@ -96,7 +96,7 @@ enum { RAW_VERBATIM = 7 }; /* how many of them are verbatim */
 static const char *const *find_raw(const struct html_token *t)
 {
         for (size_t i = 0; i < ARRAY_SIZE(raw_elements); i++)
-                if (html_is(t->bytes, t->length, raw_elements[i]))
+                if (html_equals(t->bytes, t->length, raw_elements[i]))
                         return &raw_elements[i];
         return NULL;
 }
@@ -178,7 +178,7 @@ static bool read_tag(struct html_reader *r, struct html_token *ret)
 
 static void update_state(struct html_reader *r, const struct html_token *t)
 {
-        if (html_is(t->bytes, t->length, "svg") && !t->is_closed)
+        if (html_equals(t->bytes, t->length, "svg") && !t->is_closed)
                 r->svg_depth = t->kind == HTML_OPEN ? r->svg_depth + 1 : r->svg_depth - (r->svg_depth > 0);
         const char *const *raw = t->kind == HTML_OPEN ? find_raw(t) : NULL;
         r->raw = raw && !(r->svg_depth && t->is_closed) ? *raw : NULL;

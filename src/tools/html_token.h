@@ -40,9 +40,9 @@ struct html_attribute {
 bool html_next_attribute(const char **at, const char *end, struct html_attribute *ret);
 
 /* Whether the bytes are this word, ignoring case. `word` is in lower case. */
-bool html_is(const char *bytes, size_t length, const char *word);
+bool html_equals(const char *bytes, size_t length, const char *word);
 
 /* Adds an attribute's value, with its character references decoded. */
-void html_add_value(struct text *out, const struct html_attribute *attribute);
+void html_add_attribute_value(struct text *out, const struct html_attribute *attribute);
 
 #endif

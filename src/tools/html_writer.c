@@ -262,7 +262,7 @@ static size_t read_character(const char *at, size_t length, bool decode, uint32_
         size_t n = c == '&' && decode ? html_read_entity(at, length, false, ret) : 0;
         if (n)
                 return n;
-        n = text_utf8_step(at, length);
+        n = text_utf8_sequence_length(at, length);
         *ret = n > 1 ? c & (0x7fU >> n) : c < 0x80 ? c : 0xfffd;
         for (size_t i = 1; i < n; i++)
                 *ret = *ret << 6 | ((unsigned char)at[i] & 0x3fU);

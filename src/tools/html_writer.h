@@ -13,7 +13,7 @@
 enum { HTML_PREFIX_MAX = 64 };
 
 /* A pair of marks around text: not requested, waiting for text, or opened. */
-enum html_mark { MARK_NONE, MARK_PENDING, MARK_OPEN };
+enum html_mark_state { MARK_NONE, MARK_PENDING, MARK_OPEN };
 
 struct html_writer {
         struct text *out;
@@ -24,7 +24,7 @@ struct html_writer {
         bool space;            /* a space to write before the next word */
         bool at_start;         /* of an item or a cell: breaks are ignored */
         bool verbatim;         /* white space is kept, and links and code are not marked */
-        enum html_mark link, code, fence;
+        enum html_mark_state link, code, fence;
         struct text href;
         /* The prefix of the next line, and of the lines after it. */
         char next[HTML_PREFIX_MAX], later[HTML_PREFIX_MAX];

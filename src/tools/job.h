@@ -1,7 +1,7 @@
 /*
  * A job: work that goes on after a tool's start() has returned. The worker polls its descriptors, calls step() on an
- * event or at its deadline, and lets the tool answer when the job is over. Kinds: a command (shell.c), a search
- * (walk.c), a fetch (web_fetching.c).
+ * event or at its deadline, and lets the tool answer when the job is over. Kinds: a command (shell_job.c), a search
+ * (tree_walk.c), a fetch (web_fetch_job.c).
  */
 #ifndef RINGWALL_TOOLS_JOB_H
 #define RINGWALL_TOOLS_JOB_H
@@ -13,13 +13,13 @@
 
 #include "base/text.h"
 
-enum { JOB_FDS = 3 };
+enum { JOB_POLL_FDS_MAX = 3 };
 
 struct job;
 
-struct job_kind {
+struct job_ops {
         /* Stores what to poll. Returns how many entries. */
-        nfds_t (*poll)(const struct job *j, struct pollfd ret[JOB_FDS]);
+        nfds_t (*poll)(const struct job *j, struct pollfd ret[JOB_POLL_FDS_MAX]);
         /* When to call step() without an event, by clock_ms(); INT64_MAX: never. */
         int64_t (*deadline)(const struct job *j);
         /* Continues without blocking. Returns true when the job is over, and in every later call. */
@@ -32,7 +32,7 @@ struct job_kind {
 
 /* The first member of each kind's own struct. */
 struct job {
-        const struct job_kind *kind;
+        const struct job_ops *kind;
 };
 
 /* Ignores NULL. */

@@ -35,7 +35,7 @@ struct reading {
         bool invalid;             /* a shown line is not valid UTF-8 */
         bool full;                /* the answer has reached TEXT_MAX */
         struct text partial;      /* the current line, up to LINE_SHOWN_MAX */
-        struct tool_answer *answer;
+        struct tool_result *answer;
 };
 
 static void end_line(struct reading *r)
@@ -100,7 +100,7 @@ static const char *image_type(const char *bytes, size_t length)
         return NULL;
 }
 
-static void read_image(int fd, const struct held_path *s, const char *type, struct tool_answer *answer)
+static void read_image(int fd, const struct held_path *s, const char *type, struct tool_result *answer)
 {
         CLEANUP_FREE char *data = malloc(IMAGE_MAX + 1);
         size_t length = 0;
@@ -122,7 +122,7 @@ static void read_image(int fd, const struct held_path *s, const char *type, stru
 
 static void read_lines(int fd, const struct held_path *s, struct reading *r, char *piece, ssize_t n)
 {
-        struct tool_answer *answer = r->answer;
+        struct tool_result *answer = r->answer;
         bool more = false;
         for (off_t at = 0; n > 0 && !more; n = more ? n : pread(fd, piece, PIECE, at)) {
                 more = add_piece(r, piece, (size_t)n) < (size_t)n;
@@ -148,10 +148,11 @@ static void read_lines(int fd, const struct held_path *s, struct reading *r, cha
                                        r->shown, "more", more);
 }
 
-static void read_file(const struct toolbox *tools, int fd, const struct held_path *s, const json_t *arguments,
-                      struct tool_answer *answer)
+static void read_file(const struct tool_context *tools, int fd, const struct held_path *s, const json_t *arguments,
+                      struct tool_result *answer)
 {
-        json_int_t first = tool_integer(arguments, "offset", 1), limit = tool_integer(arguments, "limit", LINES_MAX);
+        json_int_t first = tool_arg_integer(arguments, "offset", 1),
+                   limit = tool_arg_integer(arguments, "limit", LINES_MAX);
         struct reading r = { .line = 1, .first = first, .end = first + limit, .answer = answer };
         CLEANUP_FREE char *piece = malloc(PIECE);
         ssize_t n = piece ? pread(fd, piece, PIECE, 0) : -1;
@@ -163,38 +164,38 @@ static void read_file(const struct toolbox *tools, int fd, const struct held_pat
         else
                 read_lines(fd, s, &r, piece, n);
         text_done(&r.partial);
-        if (!answer->is_error && tracker_mark(tools->tracker, s->path, &s->st) < 0)
+        if (!answer->is_error && read_tracker_record(tools->tracker, s->path, &s->st) < 0)
                 tool_fail(answer, "no memory");
 }
 
-static void run(struct toolbox *tools, const json_t *arguments, struct tool_answer *answer)
+static void run(struct tool_context *tools, const json_t *arguments, struct tool_result *answer)
 {
         CLEANUP_HELD_PATH struct held_path s = HELD_PATH_NONE;
         struct error e = { 0 };
-        if (!toolbox_find(tools, tool_string(arguments, "file_path"), &s, answer))
+        if (!tool_resolve_path(tools, tool_arg_string(arguments, "file_path"), &s, answer))
                 return;
         if (s.fd < 0) {
                 tool_fail(answer, "no such file: %s", s.path);
         } else if (S_ISDIR(s.st.st_mode)) {
                 tool_fail(answer, "path is a directory: %s", s.path);
         } else if (!S_ISREG(s.st.st_mode)) {
-                tool_fail(answer, "%s is %s and cannot be read", s.path, tool_kind_of(s.st.st_mode));
+                tool_fail(answer, "%s is %s and cannot be read", s.path, file_kind_name(s.st.st_mode));
         } else {
                 CLEANUP_FD int fd = held_path_open(&s, O_RDONLY, &e);
                 if (fd < 0)
-                        toolbox_fail(tools, answer, &e, s.path, false);
+                        tool_fail_with_rule(tools, answer, &e, s.path, false);
                 else
                         read_file(tools, fd, &s, arguments, answer);
         }
 }
 
-static const struct tool_field parameters[] = {
+static const struct tool_param parameters[] = {
         { "file_path", TOOL_STRING, true, "The file to read: absolute, or relative to the workspace.", 0, 0 },
         { "offset", TOOL_INTEGER, false, "The first line to show; default 1.", 1, 1LL << 53 },
         { "limit", TOOL_INTEGER, false, "How many lines to show; default 2000.", 1, 1000000 },
 };
 
-static const struct tool_field results[] = {
+static const struct tool_param results[] = {
         { "path", TOOL_STRING, true, "The file's absolute path, without symbolic links.", 0, 0 },
         { "first_line", TOOL_INTEGER, true, "The number of the first line shown.", 0, 0 },
         { "lines", TOOL_INTEGER, true, "How many lines are shown.", 0, 0 },

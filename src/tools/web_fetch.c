@@ -1,5 +1,5 @@
 /*
- * WebFetch: shows a page as readable text. A separate process fetches it (web_fetching.c); this file checks the
+ * WebFetch: shows a page as readable text. A separate process fetches it (web_fetch_job.c); this file checks the
  * arguments and turns the report into an answer.
  *
  * What an attacker controls: the server's answer, including its header. Its size was limited before it comes here, and
@@ -13,12 +13,12 @@
 #include <sys/wait.h>
 
 #include "base/memory.h"
-#include "wire/egress_wire.h"
-#include "policy/url.h"
+#include "wire/egress_protocol.h"
+#include "policy/url_filter.h"
 #include "tools/html.h"
 #include "tools/html_charset.h"
 #include "tools/html_token.h"
-#include "tools/web_fetching.h"
+#include "tools/web_fetch_job.h"
 
 enum {
         BINARY_CHECK = 8 << 10,  /* a NUL in so many first bytes makes an answer binary */
@@ -43,8 +43,8 @@ static bool is_html(const struct web_response *r)
         static const char *const starts[] = { "<!doctype html", "<html", "<head", "<body" };
         size_t length = type_length(r->content_type), blank = 0;
         if (length)
-                return html_is(r->content_type, length, "text/html") ||
-                       html_is(r->content_type, length, "application/xhtml+xml");
+                return html_equals(r->content_type, length, "text/html") ||
+                       html_equals(r->content_type, length, "application/xhtml+xml");
         while (blank < r->length && strchr(" \t\r\n", r->body[blank]) && r->body[blank])
                 blank++;
         for (size_t i = 0; i < ARRAY_SIZE(starts); i++)
@@ -88,12 +88,12 @@ static bool add_body(const struct web_response *r, const struct text *decoded, e
  * Makes an error with the server's text. If egress refused plain HTTP, the text is egress's own; it cannot answer in
  * place of a TLS server.
  */
-static void add_failure(const struct web_response *r, const struct text *decoded, struct tool_answer *answer)
+static void add_failure(const struct web_response *r, const struct text *decoded, struct tool_result *answer)
 {
         static const char ours[] = "ringwall: ", refused[] = "refused: ";
-        if (decoded->length && text_starts(decoded->data, ours) && !text_starts(r->url, "https:")) {
+        if (decoded->length && text_has_prefix(decoded->data, ours) && !text_has_prefix(r->url, "https:")) {
                 const char *why = decoded->data + strlen(ours);
-                why += text_starts(why, refused) ? strlen(refused) : 0;
+                why += text_has_prefix(why, refused) ? strlen(refused) : 0;
                 tool_fail(answer, "%.500s was not fetched: %.*s", r->url, (int)strcspn(why, "\r\n"), why);
                 return;
         }
@@ -104,13 +104,13 @@ static void add_failure(const struct web_response *r, const struct text *decoded
         (void)add_body(r, decoded, WEB_TEXT, FAILURE_SHOWN, &answer->text);
 }
 
-void web_fetch_answer(const struct web_response *r, enum web_format format, size_t max_bytes,
-                      struct tool_answer *answer)
+void web_fetch_format_result(const struct web_response *r, enum web_format format, size_t max_bytes,
+                             struct tool_result *answer)
 {
         CLEANUP_TEXT struct text decoded = { 0 }, type = { 0 };
         size_t named = type_length(r->content_type);
         if (named)
-                text_add_visible(&type, r->content_type, named);
+                text_add_escaped(&type, r->content_type, named);
         else
                 text_add(&type, "of an unknown type");
         bool invalid = format == WEB_RAW ? tool_add_utf8(&decoded, r->body, r->length)
@@ -147,12 +147,12 @@ static const struct {
 } failures[] = {
         [WEB_NO_LIBRARY] = { "libcurl cannot be loaded in the box", "; its package is libcurl4 (Debian, Ubuntu)",
                              false },
-        [WEB_NO_NAME] = { "its host name cannot be resolved", "", true },
+        [WEB_NAME_NOT_FOUND] = { "its host name cannot be resolved", "", true },
         [WEB_UNREACHABLE] = { "its server cannot be reached", "", true },
-        [WEB_CERTIFICATE] = { "its server's certificate cannot be trusted",
+        [WEB_BAD_CERTIFICATE] = { "its server's certificate cannot be trusted",
                               "; to trust an authority of your own: --env SSL_CERT_FILE=FILE and --ro FILE", false },
-        [WEB_INSECURE] = { "TLS with its server failed", "", false },
-        [WEB_BROKEN] = { "its server did not answer to the end", "", false },
+        [WEB_TLS_FAILED] = { "TLS with its server failed", "", false },
+        [WEB_BAD_RESPONSE] = { "its server did not answer to the end", "", false },
 };
 
 /* Adds why the policy denies the host, as egress words it. Returns false when the policy allows it. */
@@ -163,24 +163,24 @@ static bool add_denial(const struct plan *plan, const struct url *url, struct te
         if (!plan || hosts_decide(&plan->hosts, url->host, url->port, &rule))
                 return false;
         memcpy(event.host, url->host, sizeof event.host);
-        event.reason = url->is_address                                 ? REASON_NO_NAME
-                       : rule                                          ? REASON_DENIED
-                       : hosts_allow_any_port(&plan->hosts, url->host) ? REASON_PORT
-                                                                       : REASON_NAME;
-        egress_add_reason(&event, out);
-        egress_add_allowance(&event, egress_allowance_prefix, out);
+        event.reason = url->is_address                                 ? REASON_RAW_ADDRESS
+                       : rule                                          ? REASON_HOST_DENIED
+                       : hosts_allow_any_port(&plan->hosts, url->host) ? REASON_PORT_NOT_ALLOWED
+                                                                       : REASON_HOST_NOT_ALLOWED;
+        egress_event_add_reason(&event, out);
+        egress_event_add_remedy(&event, egress_allowance_prefix, out);
         return true;
 }
 
-static void fail_with(const struct web_fetching *f, const struct web_report *r, struct tool_answer *answer)
+static void fail_with(const struct web_fetch_job *f, const struct web_report *r, struct tool_result *answer)
 {
         CLEANUP_TEXT struct text why = { 0 }, detail = { 0 }, asked = { 0 };
         struct url url;
         url_print(&f->url, &asked);
-        text_add_visible(&detail, r->detail, strlen(r->detail)); /* libcurl quotes text of servers */
+        text_add_escaped(&detail, r->detail, strlen(r->detail)); /* libcurl quotes text of servers */
         /* The report has the URL that failed. It is untrusted, so parse it again. */
         bool known = url_parse(r->response.url, NULL, &url, NULL) == 0;
-        if (r->failure == WEB_REFUSED)
+        if (r->failure == WEB_DENIED)
                 text_add(&why, detail.data ? detail.data : "");
         else if (!known || !failures[r->failure].by_rule || !add_denial(f->plan, &url, &why))
                 text_format(&why, "%s: %s%s", failures[r->failure].what, detail.data, failures[r->failure].help);
@@ -193,7 +193,7 @@ static void fail_with(const struct web_fetching *f, const struct web_report *r, 
                 tool_fail(answer, "%.300s was not fetched: %s", asked.data, why.data);
 }
 
-static void fail_without_report(const struct web_fetching *f, struct tool_answer *answer)
+static void fail_without_report(const struct web_fetch_job *f, struct tool_result *answer)
 {
         CLEANUP_TEXT struct text asked = { 0 };
         url_print(&f->url, &asked);
@@ -217,7 +217,7 @@ static void fail_without_report(const struct web_fetching *f, struct tool_answer
 
 static bool find_format(const json_t *arguments, enum web_format *ret)
 {
-        const char *format = tool_string(arguments, "format");
+        const char *format = tool_arg_string(arguments, "format");
         *ret = WEB_TEXT;
         for (size_t i = 0; format && i < ARRAY_SIZE(formats); i++) {
                 if (strcmp(format, formats[i]) != 0)
@@ -238,7 +238,7 @@ static bool allows_a_host(const struct plan *plan)
 }
 
 /* Checks the URL and the policy. Returns false with an error in the answer. */
-static bool may_fetch(const struct toolbox *tools, const char *text, struct url *ret, struct tool_answer *answer)
+static bool may_fetch(const struct tool_context *tools, const char *text, struct url *ret, struct tool_result *answer)
 {
         struct error e = { 0 };
         if (url_parse(text, tools->to_ascii, ret, &e) < 0)
@@ -253,45 +253,45 @@ static bool may_fetch(const struct toolbox *tools, const char *text, struct url 
         return false;
 }
 
-static struct job *start(struct toolbox *tools, const json_t *arguments, struct tool_answer *answer)
+static struct job *start(struct tool_context *tools, const json_t *arguments, struct tool_result *answer)
 {
         struct error e = { 0 };
         struct url url;
         enum web_format format;
-        int64_t seconds = tool_integer(arguments, "timeout", DEFAULT_SECONDS);
+        int64_t seconds = tool_arg_integer(arguments, "timeout", DEFAULT_SECONDS);
         if (!find_format(arguments, &format)) {
                 tool_fail(answer, "the parameter format of WebFetch must be text, html or raw");
                 return NULL;
         }
-        if (!may_fetch(tools, tool_string(arguments, "url"), &url, answer))
+        if (!may_fetch(tools, tool_arg_string(arguments, "url"), &url, answer))
                 return NULL;
         if (tools->max_seconds && tools->max_seconds < seconds)
                 seconds = tools->max_seconds;
-        struct web_fetching *f = web_fetching_start(&url, tools->to_ascii, seconds * 1000, &e);
+        struct web_fetch_job *f = web_fetch_job_start(&url, tools->to_ascii, seconds * 1000, &e);
         if (!f) {
                 tool_fail(answer, "%s%s", e.text,
                           e.code == EPERM ? "; to allow it: process.* in tools.capabilities.grant" : "");
                 return NULL;
         }
         f->format = format;
-        f->max_bytes = (size_t)tool_integer(arguments, "max_bytes", WEB_SHOWN_DEFAULT);
+        f->max_bytes = (size_t)tool_arg_integer(arguments, "max_bytes", WEB_SHOWN_DEFAULT);
         f->plan = tools->plan;
         return &f->job;
 }
 
-static void finish(struct job *j, struct tool_answer *answer)
+static void finish(struct job *j, struct tool_result *answer)
 {
-        const struct web_fetching *f = web_fetching_of(j);
+        const struct web_fetch_job *f = web_fetch_job_from(j);
         struct web_report report;
-        if (!web_fetching_report(f, &report))
+        if (!web_fetch_job_report(f, &report))
                 fail_without_report(f, answer);
-        else if (report.failure != WEB_ANSWERED)
+        else if (report.failure != WEB_OK)
                 fail_with(f, &report, answer);
         else
-                web_fetch_answer(&report.response, f->format, f->max_bytes, answer);
+                web_fetch_format_result(&report.response, f->format, f->max_bytes, answer);
 }
 
-static const struct tool_field parameters[] = {
+static const struct tool_param parameters[] = {
         { "url", TOOL_STRING, true, "The URL to fetch: https:// or http://, of a host that the policy allows.", 0, 0 },
         { "format", TOOL_STRING, false,
           "text: readable text (the default). html: the page's HTML. raw: the body, whatever its type.", 0, 0 },
@@ -299,7 +299,7 @@ static const struct tool_field parameters[] = {
         { "max_bytes", TOOL_INTEGER, false, "How many bytes to show; default 102400.", 1, WEB_BODY_MAX },
 };
 
-static const struct tool_field results[] = {
+static const struct tool_param results[] = {
         { "url", TOOL_STRING, true, "The URL that answered, after all redirects.", 0, 0 },
         { "status", TOOL_INTEGER, true, "The HTTP status.", 0, 0 },
         { "content_type", TOOL_STRING, true, "The content type from the server.", 0, 0 },

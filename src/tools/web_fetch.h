@@ -24,7 +24,7 @@ struct web_response {
 };
 
 /* Shows at most `max_bytes`. A status other than 2xx becomes an error, with the start of the server's text. */
-void web_fetch_answer(const struct web_response *r, enum web_format format, size_t max_bytes,
-                      struct tool_answer *answer);
+void web_fetch_format_result(const struct web_response *r, enum web_format format, size_t max_bytes,
+                             struct tool_result *answer);
 
 #endif

@@ -6,13 +6,13 @@
 #include "base/memory.h"
 #include "tools/tool.h"
 
-static void run(struct toolbox *tools, const json_t *arguments, struct tool_answer *answer)
+static void run(struct tool_context *tools, const json_t *arguments, struct tool_result *answer)
 {
         const json_t *content = json_object_get(arguments, "content");
         size_t length = json_string_length(content);
         CLEANUP_HELD_PATH struct held_path s = HELD_PATH_NONE;
         struct error e = { 0 };
-        if (!toolbox_find(tools, tool_string(arguments, "file_path"), &s, answer))
+        if (!tool_resolve_path(tools, tool_arg_string(arguments, "file_path"), &s, answer))
                 return;
         bool exists = s.fd >= 0;
         if (exists && S_ISDIR(s.st.st_mode)) {
@@ -20,16 +20,16 @@ static void run(struct toolbox *tools, const json_t *arguments, struct tool_answ
                 return;
         }
         if (exists && !S_ISREG(s.st.st_mode)) {
-                tool_fail(answer, "%s is %s and cannot be written", s.path, tool_kind_of(s.st.st_mode));
+                tool_fail(answer, "%s is %s and cannot be written", s.path, file_kind_name(s.st.st_mode));
                 return;
         }
-        if (exists && !toolbox_may_change(tools, &s, "overwrite", answer))
+        if (exists && !tool_check_read_gate(tools, &s, "overwrite", answer))
                 return;
         if (held_path_replace(&s, json_string_value(content), length, tools->new_mode, &e) < 0 ||
-            tracker_mark(tools->tracker, s.path, &s.st) < 0) {
+            read_tracker_record(tools->tracker, s.path, &s.st) < 0) {
                 if (!e.code)
                         (void)error_errno(&e, ENOMEM, "cannot write %s", s.path);
-                toolbox_fail(tools, answer, &e, s.path, true);
+                tool_fail_with_rule(tools, answer, &e, s.path, true);
                 return;
         }
         text_format(&answer->text, "wrote %zu bytes to %s", length, s.path);
@@ -37,12 +37,12 @@ static void run(struct toolbox *tools, const json_t *arguments, struct tool_answ
                 json_pack("{s:s, s:I, s:b}", "path", s.path, "bytes", (json_int_t)length, "created", !exists);
 }
 
-static const struct tool_field parameters[] = {
+static const struct tool_param parameters[] = {
         { "file_path", TOOL_STRING, true, "The file to write: absolute, or relative to the workspace.", 0, 0 },
         { "content", TOOL_STRING, true, "The complete new content.", 0, 0 },
 };
 
-static const struct tool_field results[] = {
+static const struct tool_param results[] = {
         { "path", TOOL_STRING, true, "The file's absolute path, without symbolic links.", 0, 0 },
         { "bytes", TOOL_INTEGER, true, "How many bytes were written.", 0, 0 },
         { "created", TOOL_BOOLEAN, true, "Whether the file is new.", 0, 0 },

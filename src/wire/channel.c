@@ -28,12 +28,12 @@ void channel_close(struct channel *c)
         c->taken = c->sent = 0;
 }
 
-short channel_events(const struct channel *c)
+short channel_poll_events(const struct channel *c)
 {
         return (short)(POLLIN | (c->queued.length > c->sent ? POLLOUT : 0));
 }
 
-int channel_put(struct channel *c, const void *data, size_t length)
+int channel_queue_frame(struct channel *c, const void *data, size_t length)
 {
         uint32_t header = (uint32_t)length;
         if (length > CHANNEL_MAX)
@@ -92,13 +92,13 @@ static int receive(struct channel *c)
         return 0;
 }
 
-int channel_move(struct channel *c)
+int channel_pump(struct channel *c)
 {
         int sent = channel_flush(c), received = receive(c);
         return sent < 0 ? sent : received;
 }
 
-int channel_take(struct channel *c, const char **ret, size_t *ret_length)
+int channel_next_frame(struct channel *c, const char **ret, size_t *ret_length)
 {
         uint32_t header = 0;
         discard_consumed(&c->received, &c->taken);

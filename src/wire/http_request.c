@@ -10,8 +10,8 @@
  * and carriage returns, folded lines, space before a colon, two lengths, a length together with chunks, lengths in an
  * unusual spelling, framing headers that Connection lists or that come in a trailer, control characters.
  *
- * A relay passes on all bytes that http_take() has taken. That is safe only if bad input is refused before the server
- * can act on it, so the lines of the chunk framing are checked as they arrive, not when they are complete.
+ * A relay passes on all bytes that http_request_feed() has taken. That is safe only if bad input is refused before the
+ * server can act on it, so the lines of the chunk framing are checked as they arrive, not when they are complete.
  *
  * All sizes are capped. The result does not depend on how the stream is split into calls.
  */
@@ -26,7 +26,7 @@
 
 enum { HTTP_LINE_MAX = 256, TRAILERS_MAX = 8 << 10 };
 
-const char *http_reason(int status)
+const char *http_status_reason(int status)
 {
         static const struct {
                 int status;
@@ -45,17 +45,17 @@ const char *http_reason(int status)
         return "Error";
 }
 
-void http_begin(struct http_request *r, size_t body_max)
+void http_request_init(struct http_request *r, size_t body_max)
 {
         *r = (struct http_request){ .body_max = body_max };
 }
 
-void http_begin_relay(struct http_request *r)
+void http_request_init_relay(struct http_request *r)
 {
         *r = (struct http_request){ .is_relay = true, .body_max = INT64_MAX }; /* every server's counter holds it */
 }
 
-void http_done(struct http_request *r)
+void http_request_done(struct http_request *r)
 {
         text_done(&r->original);
         text_done(&r->body);
@@ -63,7 +63,7 @@ void http_done(struct http_request *r)
         text_done(&r->line);
 }
 
-const char *http_header(const struct http_request *r, const char *name)
+const char *http_request_header(const struct http_request *r, const char *name)
 {
         for (size_t i = 0; i < r->header_count; i++)
                 if (strcasecmp(r->headers[i].name, name) == 0)
@@ -181,7 +181,7 @@ static int read_header(struct http_request *r, char *line)
 /* No leading zero: some parsers read it as octal. */
 static bool read_length(const char *text, unsigned long long *ret)
 {
-        return text_to_number(text, strlen(text), ret) && (*text != '0' || !text[1]);
+        return text_parse_unsigned(text, strlen(text), ret) && (*text != '0' || !text[1]);
 }
 
 static bool is_framed_once(const struct http_request *r)
@@ -199,8 +199,9 @@ static bool is_framed_once(const struct http_request *r)
 
 static int read_framing(struct http_request *r)
 {
-        const char *length = http_header(r, "Content-Length"), *coding = http_header(r, "Transfer-Encoding");
-        const char *expect = http_header(r, "Expect");
+        const char *length = http_request_header(r, "Content-Length"),
+                   *coding = http_request_header(r, "Transfer-Encoding");
+        const char *expect = http_request_header(r, "Expect");
         if (!is_framed_once(r) || (coding && r->minor == 0))
                 return -400;
         if (coding && strcasecmp(coding, "chunked") != 0)
@@ -246,7 +247,7 @@ static int finish_head(struct http_request *r)
                 return read_head(r);
         text_add_bytes(&r->original, r->head.data, r->head.length);
         int status = r->original.failed ? -431 : read_head(r);
-        return status == 0 ? HTTP_HEAD_READY : status;
+        return status == 0 ? HTTP_HEAD_COMPLETE : status;
 }
 
 static int take_head(struct http_request *r, const char *bytes, size_t length, size_t *used)
@@ -369,7 +370,7 @@ static int handle_line(struct http_request *r)
         return status;
 }
 
-int http_take(struct http_request *r, const char *bytes, size_t length, size_t *ret_used)
+int http_request_feed(struct http_request *r, const char *bytes, size_t length, size_t *ret_used)
 {
         int status = r->refused;
         *ret_used = 0;

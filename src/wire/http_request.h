@@ -13,8 +13,8 @@
 
 enum { HTTP_HEADERS_MAX = 64, HTTP_HEAD_MAX = 16 << 10 };
 
-/* http_take() returns it to a relay, once, when the head is complete. */
-enum { HTTP_HEAD_READY = 2 };
+/* http_request_feed() returns it to a relay, once, when the head is complete. */
+enum { HTTP_HEAD_COMPLETE = 2 };
 
 struct http_header {
         const char *name, *value; /* as sent, without the whitespace around the value */
@@ -30,7 +30,7 @@ struct http_request {
         bool keep_alive;      /* the client may send another request over the same connection */
         bool expects_continue; /* the client waits for "100 Continue" before it sends the body */
 
-        /* Valid once http_take() has returned 1: */
+        /* Valid once http_request_feed() has returned 1: */
         struct text body; /* empty in a relay */
 
         /* Internal: */
@@ -46,25 +46,25 @@ struct http_request {
 };
 
 /* For a server. Refuses a body of more than `body_max` bytes and a target that is not a path. */
-void http_begin(struct http_request *r, size_t body_max);
+void http_request_init(struct http_request *r, size_t body_max);
 
 /* For a relay. Accepts HTTP/1.0, any form of target and a body of any size, which is not stored. */
-void http_begin_relay(struct http_request *r);
+void http_request_init_relay(struct http_request *r);
 
-void http_done(struct http_request *r);
+void http_request_done(struct http_request *r);
 
 /*
  * Parses bytes of the stream; *ret_used is how many belong to this request. Returns 1 when the request is complete, 0
  * when it needs more bytes, or the status to refuse it with (400, 413, 417, 431, 501, 505) as a negative number. A
  * refusal is final: a relay must not pass on any byte of this or a later call.
  *
- * A relay also gets HTTP_HEAD_READY, once: the head is in `original`. All bytes that later calls take are the body, to
- * be passed on unchanged. The next call may pass no bytes to learn whether there is a body.
+ * A relay also gets HTTP_HEAD_COMPLETE, once: the head is in `original`. All bytes that later calls take are the body,
+ * to be passed on unchanged. The next call may pass no bytes to learn whether there is a body.
  */
-int http_take(struct http_request *r, const char *bytes, size_t length, size_t *ret_used);
+int http_request_feed(struct http_request *r, const char *bytes, size_t length, size_t *ret_used);
 
 /* The value of the first header with this name, ignoring case, or NULL. */
-const char *http_header(const struct http_request *r, const char *name);
+const char *http_request_header(const struct http_request *r, const char *name);
 
 /* How many headers have this name. */
 size_t http_count_headers(const struct http_request *r, const char *name);
@@ -73,6 +73,6 @@ size_t http_count_headers(const struct http_request *r, const char *name);
 bool http_header_lists(const struct http_request *r, const char *name, const char *word);
 
 /* The reason phrase of a status. */
-const char *http_reason(int status);
+const char *http_status_reason(int status);
 
 #endif

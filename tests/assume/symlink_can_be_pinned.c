@@ -1,4 +1,5 @@
-/* A symlink that must not be replaced is bind mounted on itself (places.c, PLACE_PIN), and can still be followed. */
+/* A symlink that must not be replaced is bind mounted on itself (resolved_paths.c, RESOLVED_PINNED), and can still be
+ * followed. */
 #include "assume.h"
 
 int main(void)

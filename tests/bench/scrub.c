@@ -4,7 +4,7 @@
  *   scrub_bench [ROUNDS]
  *
  * Prints each line in which a secret was found, then figures: "files N", "bytes N", "load SECONDS", "hits SHAPE N" for
- * each shape that was found, and "whole N" and "chunks N": the bytes per second of CPU time, of the best round, when
+ * each pattern that was found, and "whole N" and "chunks N": the bytes per second of CPU time, of the best round, when
  * the corpus is scrubbed as one text and in chunks.
  */
 #include <stdio.h>
@@ -103,7 +103,7 @@ int main(int argc, char **argv)
         CLEANUP_TEXT struct text corpus = { 0 };
         struct error e = { 0 };
         unsigned long long rounds = 5;
-        if (argc > 1 && !text_to_number(argv[1], strlen(argv[1]), &rounds))
+        if (argc > 1 && !text_parse_unsigned(argv[1], strlen(argv[1]), &rounds))
                 fail("usage: scrub_bench [ROUNDS]");
         double start = seconds(), whole = 0, chunks = 0;
         if (scrubber_new(NULL, 0, &s, &e) < 0)
@@ -111,9 +111,9 @@ int main(int argc, char **argv)
         double loaded = seconds() - start;
         size_t files = read_corpus(s, &corpus);
         (void)printf("files %zu\nbytes %zu\nload %.6f\n", files, corpus.length, loaded);
-        for (size_t i = 0; i < scrubber_shapes(s); i++)
-                if (scrubber_count(s, i))
-                        (void)printf("hits %s %llu\n", scrubber_name(s, i), (unsigned long long)scrubber_count(s, i));
+        for (size_t i = 0; i < scrubber_pattern_count(s); i++)
+                if (scrubber_hits(s, i))
+                        (void)printf("hits %s %llu\n", scrubber_name(s, i), (unsigned long long)scrubber_hits(s, i));
         for (unsigned long long i = 0; i < rounds && corpus.length; i++) {
                 double one = time_whole(s, &corpus), other = time_chunks(s, &corpus);
                 whole = one > whole ? one : whole;

@@ -4,7 +4,7 @@
     scrub.py SCRUB_BENCH [--write FOLDER] [--rounds N] [FOLDER...]
 
 The corpus is the source text that is installed here (Python's library, C headers, node modules, Perl), or the given
-folders. Each line with a hit is printed with the name of the shape, so that a person can tell false hits from true
+folders. Each line with a hit is printed with the name of the pattern, so that a person can tell false hits from true
 ones: keys in the tests and examples of libraries look like real keys and should be found. All hits are counted.
 """
 import argparse
@@ -56,7 +56,7 @@ def report(found, figures, hits):
              f'| corpus | {megabytes:.0f} MB in {figures["files"]:.0f} files |',
              f'| as one text | {figures["whole"] / 1e9:.2f} GB/s |',
              f'| in chunks of 64 KiB | {figures["chunks"] / 1e9:.2f} GB/s |',
-             f'| loading the shapes | {figures["load"] * 1000:.2f} ms |',
+             f'| loading the patterns | {figures["load"] * 1000:.2f} ms |',
              f'| hits | {count}: {", ".join(f"{number} {name}" for name, number in hits.items()) or "nothing"} |', '']
     slower = min(figures['whole'], figures['chunks']) / 1e9
     lines.append(f'- speed: {slower:.2f} GB/s (≥ {SPEED_TARGET}: {verdict(slower >= SPEED_TARGET)})')

@@ -189,8 +189,8 @@ def test_address_without_a_name_is_refused(outside, boxed, internet, programs, a
 
 
 @pytest.mark.parametrize('address', ['127.0.0.1', '::1'])
-def test_direct_connection_to_the_entrance_is_reset(boxed, internet, programs, address):
-    """All connections of the box are redirected to the entrance. One that was made to it has no host to reach."""
+def test_direct_connection_to_the_listener_is_reset(boxed, internet, programs, address):
+    """All connections of the box are redirected to the listener. One that was made to it has no host to reach."""
     def attempt():
         return boxed(*PYTHON, programs / 'say.py', address, '1', input=SEND_REQUEST, domains=[GOOD])
     result = attempt()

@@ -18,7 +18,7 @@ char *fuzz_string(const uint8_t *data, size_t size)
 void promise_printable(const char *text)
 {
         size_t length = strlen(text);
-        PROMISE(text_utf8_valid(text, length) == length);
+        PROMISE(text_utf8_valid_length(text, length) == length);
         for (const char *p = text; *p; p++)
                 PROMISE((unsigned char)*p >= 0x20 || *p == '\n');
         PROMISE(!strchr(text, 0x7f));

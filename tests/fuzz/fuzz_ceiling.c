@@ -6,9 +6,9 @@
 
 #include "fuzz.h"
 #include "plans.h"
-#include "policy/caps.h"
+#include "policy/input_limits.h"
 #include "policy/compile.h"
-#include "policy/pattern.h"
+#include "policy/path_pattern.h"
 
 static const char separator[] = "\n=====\n";
 
@@ -106,7 +106,7 @@ static void check_files(struct arena *a, const struct rules *capped, const struc
 static void check_hosts(const struct hosts *capped, const struct hosts *uncapped)
 {
         for (size_t i = 0; i < capped->count; i++) {
-                const struct domain *d = &capped->list[i].domain;
+                const struct host_pattern *d = &capped->list[i].domain;
                 uint16_t port = d->port ? d->port : 443;
                 char name[DOMAIN_MAX + 8];
                 (void)snprintf(name, sizeof name, "%s%s", d->wildcard ? "x." : "", d->name);
@@ -127,14 +127,14 @@ static void check_network(const struct plan *capped, const struct plan *uncapped
         for (size_t i = 0; i < capped->private_hosts.count; i++) {
                 bool covered = false;
                 for (size_t j = 0; j < uncapped->private_hosts.count; j++)
-                        covered |= domain_covers(&uncapped->private_hosts.list[j].domain,
-                                                 &capped->private_hosts.list[i].domain, PORTLESS_EVERY);
+                        covered |= host_pattern_covers(&uncapped->private_hosts.list[j].domain,
+                                                       &capped->private_hosts.list[i].domain, PORTLESS_EVERY);
                 PROMISE(covered);
         }
         for (size_t i = 0; i < capped->local_ports.count; i++)
-                PROMISE(ports_have(&uncapped->local_ports, capped->local_ports.list[i].port));
+                PROMISE(ports_contain(&uncapped->local_ports, capped->local_ports.list[i].port));
         for (size_t i = 0; i < capped->published.count; i++)
-                PROMISE(ports_have(&uncapped->published, capped->published.list[i].port));
+                PROMISE(ports_contain(&uncapped->published, capped->published.list[i].port));
         for (size_t i = 0; i < capped->unix_socket_count; i++)
                 PROMISE(allows_socket(uncapped, capped->unix_sockets[i].path));
 }
@@ -160,21 +160,22 @@ static void check_adds_nothing(struct arena *a, const struct files *f)
 
 static const char *expand_setting(struct arena *a, const struct files *f, const struct setting *s)
 {
-        struct expand_names names = {
+        struct path_variables names = {
                 .workspace = f->capped->workspace, .home = fuzz_facts.home, .user_data = fuzz_facts.user_data,
                 .user_state = fuzz_facts.user_state,
         };
         bool pattern = keys[s->key].kind == VALUE_PATTERN;
         const char *path =
                 expand_path(a, &names, s->base ? s->base : names.workspace, s->text, pattern, s->literal).path;
-        if (!path || (pattern && pattern_is_glob(path)))
+        if (!path || (pattern && path_pattern_is_glob(path)))
                 return NULL;
-        return pattern ? pattern_unescape(a, path) : path;
+        return pattern ? path_pattern_unescape(a, path) : path;
 }
 
 static void check_denials(struct arena *a, const struct files *f, const struct rules *rules)
 {
-        bool grants = settings_last(&f->ceiling, KEY_ALLOW_PATHS) || settings_last(&f->ceiling, KEY_ALLOW_WRITE);
+        bool grants =
+                settings_find_last(&f->ceiling, KEY_ALLOW_PATHS) || settings_find_last(&f->ceiling, KEY_ALLOW_WRITE);
         for (size_t i = 0; i < f->ceiling.count; i++) {
                 const struct setting *s = &f->ceiling.list[i];
                 bool read = s->key == KEY_DENY_READ, write = read || s->key == KEY_DENY_WRITE || s->key == KEY_PROTECT;
@@ -209,7 +210,7 @@ static bool ceiling_allows_writing(struct arena *a, const struct files *f, const
 
 static void check_writes(struct arena *a, const struct files *f, const struct rules *rules)
 {
-        if (!settings_last(&f->ceiling, KEY_ALLOW_WRITE))
+        if (!settings_find_last(&f->ceiling, KEY_ALLOW_WRITE))
                 return;
         for (size_t i = 0; i < rules->count; i++) {
                 const struct rule *r = &rules->list[i];
@@ -232,7 +233,7 @@ static void check_ceiling_hosts(const struct files *f, enum key_id key, const st
                 for (size_t j = 0; j < f->ceiling.count; j++) {
                         const struct setting *s = &f->ceiling.list[j];
                         if (s->key == key && !s->empty && s->sign == SIGN_NONE)
-                                covered |= domain_covers(&s->domain, &h->domain, portless);
+                                covered |= host_pattern_covers(&s->domain, &h->domain, portless);
                 }
                 PROMISE(covered);
         }
@@ -240,7 +241,7 @@ static void check_ceiling_hosts(const struct files *f, enum key_id key, const st
 
 static void check_ceiling_ports(const struct files *f, enum key_id key, const struct ports *ports)
 {
-        for (size_t i = 0; settings_last(&f->ceiling, key) && i < ports->count; i++) {
+        for (size_t i = 0; settings_find_last(&f->ceiling, key) && i < ports->count; i++) {
                 bool listed = false;
                 for (size_t j = 0; j < f->ceiling.count; j++)
                         listed |= f->ceiling.list[j].key == key && f->ceiling.list[j].number == ports->list[i].port;
@@ -250,7 +251,7 @@ static void check_ceiling_ports(const struct files *f, enum key_id key, const st
 
 static void check_ceiling_sockets(struct arena *a, const struct files *f)
 {
-        bool limited = settings_last(&f->ceiling, KEY_UNIX_SOCKETS) != NULL;
+        bool limited = settings_find_last(&f->ceiling, KEY_UNIX_SOCKETS) != NULL;
         for (size_t i = 0; i < f->capped->unix_socket_count; i++) {
                 bool listed = !limited;
                 for (size_t j = 0; j < f->ceiling.count; j++) {
@@ -318,16 +319,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                 return 0;
         const char *second = middle + sizeof separator - 1;
         CLEANUP_ARENA struct arena *arena = arena_new(ARENA_BYTES_MAX);
-        CLEANUP_MESSAGES struct messages *m = messages_new(), *ignored = messages_new();
+        CLEANUP_DIAGNOSTICS struct diagnostics *m = diagnostics_new(), *ignored = diagnostics_new();
         CLEANUP_PLAN struct plan *uncapped = NULL, *capped = NULL;
         struct files f;
         PROMISE(arena && m && ignored);
         settings_init(&f.policy, arena, m, fuzz_facts.to_ascii);
         settings_init(&f.ceiling, arena, m, fuzz_facts.to_ascii);
         int read_failed =
-                settings_read_native(&f.policy, "policy.yaml", text, (size_t)(middle - text), "/home/user/project");
-        read_failed |= settings_read_native(&f.ceiling, "ceiling.yaml", second, (size_t)(text + size - second),
-                                            "/etc/ringwall");
+                settings_parse_policy(&f.policy, "policy.yaml", text, (size_t)(middle - text), "/home/user/project");
+        read_failed |= settings_parse_policy(&f.ceiling, "ceiling.yaml", second, (size_t)(text + size - second),
+                                             "/etc/ringwall");
         read_failed |= ceiling_check(&f.ceiling);
         const struct settings *ceilings[] = { &f.ceiling };
         int compile_failed = policy_compile(&f.policy, ceilings, 1, &fuzz_facts, m, &capped);

@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "cli/config_edit.h"
+#include "cli/client_config.h"
 #include "fuzz.h"
 
 static const char section[] = "mcp_servers", name[] = "ringwall";
@@ -31,10 +31,10 @@ static void check_json(const char *before, const char *after)
         PROMISE(json_equal(old, new));
 }
 
-static void check_change(const struct config_format *format, const struct config_entry *entry, const char *text,
+static void check_change(const struct client_config_format *format, const struct client_entry *entry, const char *text,
                          size_t size, bool force)
 {
-        CLEANUP_CONFIG_CHANGE struct config_change change = { 0 }, again = { 0 };
+        CLEANUP_CONFIG_CHANGE struct edit_result change = { 0 }, again = { 0 };
         struct error e = { 0 };
         int outcome = format->set(entry, text, size, force, &change, &e);
         if (outcome < 0) {
@@ -42,13 +42,13 @@ static void check_change(const struct config_format *format, const struct config
                 PROMISE(!change.text.length);
                 return;
         }
-        PROMISE(!change.text.failed && !(force && outcome == CONFIG_OTHER));
-        if (outcome != CONFIG_ADDED && outcome != CONFIG_REPLACED)
+        PROMISE(!change.text.failed && !(force && outcome == EDIT_CONFLICT));
+        if (outcome != EDIT_ADDED && outcome != EDIT_REPLACED)
                 return;
-        PROMISE(format->set(entry, change.text.data, change.text.length, false, &again, &e) == CONFIG_SAME);
-        if (format == &config_json)
+        PROMISE(format->set(entry, change.text.data, change.text.length, false, &again, &e) == EDIT_UNCHANGED);
+        if (format == &client_config_json)
                 check_json(text, change.text.data);
-        else if (outcome == CONFIG_ADDED)
+        else if (outcome == EDIT_ADDED)
                 PROMISE(strncmp(change.text.data, text, size) == 0);
 }
 
@@ -57,8 +57,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         CLEANUP_FREE char *text = fuzz_string(data, size);
         CLEANUP_JSON json_t *value = json_pack("{s:s, s:[s,s]}", "command", "/bin/\xc3\xa4\"", "args", "mcp", "a\n\\b");
         PROMISE(text && value);
-        const struct config_entry entry = { section, name, value };
-        const struct config_format *format = text[strspn(text, " \t\r\n")] == '{' ? &config_json : &config_toml;
+        const struct client_entry entry = { section, name, value };
+        const struct client_config_format *format =
+                text[strspn(text, " \t\r\n")] == '{' ? &client_config_json : &client_config_toml;
         check_change(format, &entry, text, size, false);
         check_change(format, &entry, text, size, true);
         return 0;

@@ -11,7 +11,7 @@
 #include "base/memory.h"
 #include "egress/dns_packet.h"
 #include "fuzz.h"
-#include "policy/domain.h"
+#include "policy/host_pattern.h"
 
 static const struct dns_address addresses[] = {
         { .bytes = { 198, 18, 0, 1 } },
@@ -41,7 +41,7 @@ static void check_query(const struct dns_query *q, int r, const uint8_t *packet,
         PROMISE(q->not_host_name == !*q->name);
         if (q->not_host_name)
                 return;
-        PROMISE(!domain_canonical(q->name, NULL, reparsed) && strcmp(q->name, reparsed) == 0);
+        PROMISE(!host_name_canonicalize(q->name, NULL, reparsed) && strcmp(q->name, reparsed) == 0);
         PROMISE(strlen(q->name) + 2 + 4 == q->question_length);
         /* Each dot of the name is the length byte of a label, each letter is the same letter in either case. */
         for (size_t i = 0; q->name[i]; i++) {

@@ -4,7 +4,7 @@
  */
 #define PCRE2_CODE_UNIT_WIDTH 8
 
-#include "tools/fragment.h"
+#include "tools/regex_prefilter.h"
 
 #include <pcre2.h>
 #include <string.h>
@@ -49,12 +49,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                 int whole = search(pattern, first, options, text);
                 if (whole < 0)
                         continue;
-                if (fragment_find(pattern, caseless, &start, &length)) {
+                if (regex_prefilter_find(pattern, caseless, &start, &length)) {
                         PROMISE(start && length && start + length <= first);
                         int part = search(pattern + start, length, options, text);
                         PROMISE(part == 1 || (part == 0 && whole == 0));
                 }
-                (void)fragment_is_simple(pattern);
+                (void)regex_is_linear(pattern);
         }
         return 0;
 }

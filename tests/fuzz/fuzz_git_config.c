@@ -31,7 +31,7 @@ static bool is_dangerous(const struct git_config_entry *e)
                 if (strlen(sections[i]) == length && strncmp(e->base, sections[i], length) == 0)
                         return true;
         /* Sections advice and color only affect output, so any key may change. */
-        if (text_starts(e->base, "advice") || text_starts(e->base, "color"))
+        if (text_has_prefix(e->base, "advice") || text_has_prefix(e->base, "color"))
                 return false;
         for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
                 if (strcmp(e->key, keys[i]) == 0)
@@ -57,7 +57,7 @@ static bool entries_are_equal(const struct git_config_entry *x, const struct git
 static void check_value(const struct git_config *before, const struct git_config_entry *e)
 {
         static const char *const text_keys[] = { "name", "email", "description", "active" };
-        bool harmless = !e->value || (!text_starts(e->value, "ext::") && *e->value != '!');
+        bool harmless = !e->value || (!text_has_prefix(e->value, "ext::") && *e->value != '!');
         for (size_t i = 0; !harmless && i < ARRAY_SIZE(text_keys); i++)
                 harmless = strcmp(e->key, text_keys[i]) == 0;
         for (size_t i = 0; !harmless && i < before->count; i++)

@@ -1,15 +1,15 @@
 /*
  * Path patterns. The input is a pattern and a path, separated by a NUL. Matching is compared with a slow recursive
- * matcher, written from pattern.h alone. Normalising a normal path does not change it, and a trailing slash, // or /./
- * anywhere makes no difference. An escaped literal path matches itself and none of its parents, and unescaping
+ * matcher, written from path_pattern.h alone. Normalising a normal path does not change it, and a trailing slash, // or
+ * /./ anywhere makes no difference. An escaped literal path matches itself and none of its parents, and unescaping
  * restores it.
  */
 #include <string.h>
 
 #include "base/text.h"
 #include "fuzz.h"
-#include "policy/caps.h"
-#include "policy/pattern.h"
+#include "policy/input_limits.h"
+#include "policy/path_pattern.h"
 
 /* Longer texts are matched but not compared, because the slow matcher is exponential. */
 enum { COMPARED_LENGTH_MAX = 48, STEPS_MAX = 20000, PARENTS_MAX = 8, ARENA_BYTES = 1 << 22 };
@@ -23,7 +23,7 @@ struct slow {
 
 static size_t character_size(const char *s)
 {
-        return text_utf8_step(s, strlen(s));
+        return text_utf8_sequence_length(s, strlen(s));
 }
 
 /* Is the character at s in the class that starts at p? *ret_end is the end of the class. A character beyond ASCII is
@@ -91,7 +91,7 @@ static bool slow_match(struct slow *w, const char *pattern, const char *path)
 
 static int slow_depth(struct slow *w, struct arena *a, const char *pattern, const char *path)
 {
-        char *parent = arena_string(a, path);
+        char *parent = arena_strdup(a, path);
         PROMISE(parent);
         for (;;) {
                 if (slow_match(w, pattern, *parent ? parent : "/")) {
@@ -110,11 +110,11 @@ static int slow_depth(struct slow *w, struct arena *a, const char *pattern, cons
 
 static void check_match(struct arena *a, const char *pattern, const char *path)
 {
-        bool matches = pattern_match(pattern, path);
-        int depth = pattern_depth(pattern, true, path);
+        bool matches = path_pattern_match(pattern, path);
+        int depth = path_pattern_match_depth(pattern, true, path);
         PROMISE(!matches || depth >= 0);
         if (strlen(pattern) > COMPARED_LENGTH_MAX || strlen(path) > COMPARED_LENGTH_MAX ||
-            text_utf8_valid(pattern, strlen(pattern)) < strlen(pattern))
+            text_utf8_valid_length(pattern, strlen(pattern)) < strlen(pattern))
                 return;
         struct slow w = { 0 };
         bool expected = slow_match(&w, pattern, path);
@@ -133,20 +133,20 @@ static void check_other_slashes(struct arena *a, const char *text, const char *s
                 else
                         text_add_bytes(&other, p, 1);
         text_add(&other, slash);
-        const char *normal_again = pattern_normalise(a, other.data);
+        const char *normal_again = path_normalize(a, other.data);
         PROMISE(normal_again && strcmp(normal_again, normal) == 0);
 }
 
 static const char *check_spelling(struct arena *a, const char *text)
 {
-        const char *normal = pattern_normalise(a, text);
+        const char *normal = path_normalize(a, text);
         if (!normal)
                 return NULL;
         PROMISE(*normal == '/');
         PROMISE(!strstr(normal, "//") && !strstr(normal, "/./") && !strstr(normal, "/../"));
         size_t length = strlen(normal);
         PROMISE(length == 1 || normal[length - 1] != '/');
-        const char *again = pattern_normalise(a, normal);
+        const char *again = path_normalize(a, normal);
         PROMISE(again && strcmp(normal, again) == 0);
         check_other_slashes(a, text, "//", normal);
         check_other_slashes(a, text, "/./", normal);
@@ -156,25 +156,25 @@ static const char *check_spelling(struct arena *a, const char *text)
 
 static void check_literal(struct arena *a, const char *path)
 {
-        const char *escaped = pattern_escape(a, path), *back = escaped ? pattern_unescape(a, escaped) : NULL;
+        const char *escaped = path_pattern_escape(a, path), *back = escaped ? path_pattern_unescape(a, escaped) : NULL;
         PROMISE(back && strcmp(back, path) == 0);
-        PROMISE(!pattern_is_glob(escaped));
-        PROMISE(!pattern_check(escaped));
-        PROMISE(pattern_match(escaped, path));
-        char *parent = arena_string(a, path);
+        PROMISE(!path_pattern_is_glob(escaped));
+        PROMISE(!path_pattern_check(escaped));
+        PROMISE(path_pattern_match(escaped, path));
+        char *parent = arena_strdup(a, path);
         PROMISE(parent);
-        int names = pattern_depth(path, false, path);
+        int names = path_pattern_match_depth(path, false, path);
         PROMISE(names >= 0 && path_is_beneath(path, path));
         if (strlen(path) <= POLICY_TEXT_MAX)
-                PROMISE(pattern_depth(escaped, true, path) == names);
+                PROMISE(path_pattern_match_depth(escaped, true, path) == names);
         for (int i = 0; i < PARENTS_MAX; i++) {
                 char *slash = strrchr(parent, '/');
                 if (slash == parent)
                         break;
                 *slash = '\0';
                 PROMISE(path_is_beneath(path, parent) && !path_is_beneath(parent, path));
-                PROMISE(!pattern_match(escaped, parent));
-                PROMISE(pattern_depth(parent, false, path) == --names);
+                PROMISE(!path_pattern_match(escaped, parent));
+                PROMISE(path_pattern_match_depth(parent, false, path) == --names);
         }
         PROMISE(path_is_beneath(path, "/"));
 }
@@ -187,8 +187,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         CLEANUP_FREE char *path = fuzz_string(data + (nul ? first + 1 : size), nul ? size - first - 1 : 0);
         CLEANUP_ARENA struct arena *a = arena_new(ARENA_BYTES);
         PROMISE(a);
-        const char *error = pattern_check(pattern);
-        bool glob = pattern_is_glob(pattern);
+        const char *error = path_pattern_check(pattern);
+        bool glob = path_pattern_is_glob(pattern);
         const char *normal = *pattern == '/' ? check_spelling(a, pattern) : NULL;
         const char *normal_path = *path == '/' ? check_spelling(a, path) : NULL;
         if (normal_path)
@@ -196,8 +196,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (error || !normal)
                 return 0;
         /* Normalising may drop names (a/..), and must not make a valid pattern invalid. */
-        PROMISE(!pattern_check(normal));
-        PROMISE(glob || !pattern_is_glob(normal));
+        PROMISE(!path_pattern_check(normal));
+        PROMISE(glob || !path_pattern_is_glob(normal));
         if (normal_path)
                 check_match(a, normal, normal_path);
         return 0;

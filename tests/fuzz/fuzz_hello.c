@@ -1,17 +1,17 @@
 /*
- * The first bytes of a connection (TLS ClientHello). For each prefix of the input the result is HELLO_MORE until enough
- * is known, and from there on it stays the same, including the name. A complete message has a canonical name, which
- * occurs in the message, or none. The result is the same if the message is split into other TLS records or followed by
- * other bytes. The input is also parsed as a server's answer.
+ * The first bytes of a connection (TLS ClientHello). For each prefix of the input the result is CLIENT_HELLO_INCOMPLETE
+ * until enough is known, and from there on it stays the same, including the name. A complete message has a canonical
+ * name, which occurs in the message, or none. The result is the same if the message is split into other TLS records or
+ * followed by other bytes. The input is also parsed as a server's answer.
  */
 #include <errno.h>
 #include <string.h>
 #include <strings.h>
 
 #include "base/memory.h"
-#include "egress/hello.h"
+#include "egress/client_hello.h"
 #include "fuzz.h"
-#include "policy/domain.h"
+#include "policy/host_pattern.h"
 
 enum { RECORD_HEAD = 5, COPIED_PREFIXES = 64 };
 
@@ -20,7 +20,7 @@ static unsigned u16(const uint8_t *p)
         return (unsigned)p[0] << 8 | p[1];
 }
 
-static void promise_same(const struct hello *a, const struct hello *b)
+static void promise_same(const struct client_hello *a, const struct client_hello *b)
 {
         PROMISE(strcmp(a->server_name, b->server_name) == 0);
         PROMISE(a->has_ech == b->has_ech && a->offers_tls13 == b->offers_tls13);
@@ -43,22 +43,22 @@ static void parse_prefixes_as_answer(const uint8_t *data, size_t size)
 
 /* Inspects each prefix and returns the last result. Some are copied to the end of a buffer, so that a sanitizer finds
    reads beyond them. */
-static enum hello_state inspect_prefixes(const uint8_t *data, size_t size, struct hello *ret)
+static enum client_hello_state inspect_prefixes(const uint8_t *data, size_t size, struct client_hello *ret)
 {
         CLEANUP_FREE uint8_t *buffer = malloc(size);
-        enum hello_state state = HELLO_MORE;
+        enum client_hello_state state = CLIENT_HELLO_INCOMPLETE;
         PROMISE(buffer);
         for (size_t prefix = 1; prefix <= size; prefix++) {
-                struct hello h;
+                struct client_hello h;
                 bool copied = prefix == size || prefix % (1 + size / COPIED_PREFIXES) == 0;
-                if (state != HELLO_MORE && !copied)
+                if (state != CLIENT_HELLO_INCOMPLETE && !copied)
                         continue; /* once the result is known, a sample of the prefixes is enough */
                 if (copied)
                         memcpy(buffer + size - prefix, data, prefix);
-                enum hello_state now = hello_inspect(copied ? buffer + size - prefix : data, prefix, &h);
-                PROMISE(state == HELLO_MORE || state == now);
-                PROMISE(now != HELLO_MORE || prefix < HELLO_MAX);
-                if (now == HELLO_COMPLETE && state == HELLO_MORE) {
+                enum client_hello_state now = client_hello_parse(copied ? buffer + size - prefix : data, prefix, &h);
+                PROMISE(state == CLIENT_HELLO_INCOMPLETE || state == now);
+                PROMISE(now != CLIENT_HELLO_INCOMPLETE || prefix < HELLO_MAX);
+                if (now == HELLO_COMPLETE && state == CLIENT_HELLO_INCOMPLETE) {
                         PROMISE(h.length == prefix);
                         *ret = h;
                 }
@@ -90,18 +90,18 @@ static void check_name(const char *name, const uint8_t *message, size_t length)
         size_t n = strlen(name), at = 0;
         if (!n)
                 return;
-        PROMISE(!domain_canonical(name, NULL, again) && strcmp(name, again) == 0);
+        PROMISE(!host_name_canonicalize(name, NULL, again) && strcmp(name, again) == 0);
         while (at + n <= length && strncasecmp((const char *)message + at, name, n) != 0)
                 at++;
         PROMISE(at + n <= length);
 }
 
 /* Splits the message into records of `size` bytes, appends a byte, and inspects the result. */
-static void check_record_size(const struct hello *expected, const uint8_t *message, size_t length, size_t size)
+static void check_record_size(const struct client_hello *expected, const uint8_t *message, size_t length, size_t size)
 {
         size_t records = (length + size - 1) / size, used = 0;
         CLEANUP_FREE uint8_t *records_data = malloc(length + records * RECORD_HEAD + 1);
-        struct hello h;
+        struct client_hello h;
         PROMISE(records_data);
         for (size_t at = 0; at < length; at += size) {
                 size_t n = length - at < size ? length - at : size;
@@ -110,8 +110,8 @@ static void check_record_size(const struct hello *expected, const uint8_t *messa
                 used += RECORD_HEAD + n;
         }
         records_data[used] = 0xff;
-        enum hello_state state = hello_inspect(records_data, used + 1, &h);
-        PROMISE(state == (records <= HELLO_RECORDS_MAX ? HELLO_COMPLETE : HELLO_BAD));
+        enum client_hello_state state = client_hello_parse(records_data, used + 1, &h);
+        PROMISE(state == (records <= HELLO_RECORDS_MAX ? HELLO_COMPLETE : CLIENT_HELLO_MALFORMED));
         if (state != HELLO_COMPLETE)
                 return;
         PROMISE(h.length == used);
@@ -121,7 +121,7 @@ static void check_record_size(const struct hello *expected, const uint8_t *messa
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
         static const size_t sizes[] = { 1, 3, 16, 100, 1000, 1 << 14 };
-        struct hello h;
+        struct client_hello h;
         if (!size)
                 return 0;
         parse_prefixes_as_answer(data, size);

@@ -17,7 +17,7 @@ static void check_text(const struct text *t, size_t limit)
         if (!t->length)
                 return;
         PROMISE(!t->failed && t->length <= limit && strlen(t->data) == t->length);
-        PROMISE(text_utf8_valid(t->data, t->length) == t->length);
+        PROMISE(text_utf8_valid_length(t->data, t->length) == t->length);
         for (const char *p = t->data; *p; p++)
                 PROMISE((unsigned char)*p >= 0x20 || *p == '\n' || *p == '\t');
         PROMISE(!strchr(t->data, 0x7f));
@@ -41,13 +41,13 @@ static void check_answer(const char *html, size_t length, size_t limit)
 {
         static const char *const types[] = { NULL, "text/html", "text/html; charset=latin1", "a/b; charset=utf-16be" };
         for (size_t i = 0; i < ARRAY_SIZE(types); i++) {
-                struct tool_answer answer = { 0 };
+                struct tool_result answer = { 0 };
                 struct web_response r = { "https://example.com/", i == 1 ? 404 : 200, types[i], html, length, false };
-                web_fetch_answer(&r, i == 2 ? WEB_HTML : WEB_TEXT, limit, &answer);
+                web_fetch_format_result(&r, i == 2 ? WEB_HTML : WEB_TEXT, limit, &answer);
                 PROMISE(answer.is_error == !answer.structured);
                 PROMISE(answer.text.length);
-                PROMISE(text_utf8_valid(answer.text.data, answer.text.length) == answer.text.length);
-                tool_answer_done(&answer);
+                PROMISE(text_utf8_valid_length(answer.text.data, answer.text.length) == answer.text.length);
+                tool_result_done(&answer);
         }
 }
 
@@ -62,6 +62,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         check_page(html, size, limit);
         check_answer(html, size, limit);
         (void)html_decode(html, size, NULL, true, &decoded);
-        PROMISE(!decoded.length || text_utf8_valid(decoded.data, decoded.length) == decoded.length);
+        PROMISE(!decoded.length || text_utf8_valid_length(decoded.data, decoded.length) == decoded.length);
         return 0;
 }

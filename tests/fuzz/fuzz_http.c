@@ -24,18 +24,18 @@ static int feed(struct http_request *r, const uint8_t *data, size_t size, size_t
 {
         int status = 0;
         *ret_used = 0;
-        while ((status == 0 && *ret_used < size) || status == HTTP_HEAD_READY) {
+        while ((status == 0 && *ret_used < size) || status == HTTP_HEAD_COMPLETE) {
                 size_t n = size - *ret_used < piece ? size - *ret_used : piece, used = 0;
                 bool in_head = r->state == HTTP_HEAD;
                 char *copy = malloc(n);
                 if (n)
                         memcpy(copy, data + *ret_used, n);
-                status = http_take(r, copy, n, &used);
+                status = http_request_feed(r, copy, n, &used);
                 PROMISE(used <= n && (status != 0 || used == n));
-                PROMISE(status != HTTP_HEAD_READY || (in_head && r->is_relay && r->state != HTTP_HEAD));
+                PROMISE(status != HTTP_HEAD_COMPLETE || (in_head && r->is_relay && r->state != HTTP_HEAD));
                 PROMISE(status != 1 || !in_head || !r->is_relay);
                 *ret_used += used;
-                if (status == HTTP_HEAD_READY)
+                if (status == HTTP_HEAD_COMPLETE)
                         text_add_bytes(passed, r->original.data, r->original.length);
                 else if (status >= 0 && !in_head)
                         text_add_bytes(passed, copy, used);
@@ -56,7 +56,7 @@ static void check_request(const struct http_request *r)
         PROMISE(r->is_relay || (r->target[0] == '/' && r->minor == 1));
         PROMISE(http_count_headers(r, "Host") <= 1 && http_count_headers(r, "Host") >= r->minor);
         PROMISE(http_count_headers(r, "Content-Length") + http_count_headers(r, "Transfer-Encoding") <= 1);
-        PROMISE(r->minor || !http_header(r, "Transfer-Encoding"));
+        PROMISE(r->minor || !http_request_header(r, "Transfer-Encoding"));
         promise_no_controls(r->method);
         promise_no_controls(r->target);
         for (size_t i = 0; i < r->header_count; i++) {
@@ -94,7 +94,7 @@ static void parse_twice(struct readings *r, const uint8_t *data, size_t size, si
         r->status = feed(&r->whole, data, size, size + 1, &r->used, &r->passed);
         PROMISE(feed(&r->pieces, data, size, piece, &used_in_pieces, &r->passed_in_pieces) == r->status);
         PROMISE(r->status == 0 || r->status == 1 || r->status <= -400);
-        PROMISE(r->status >= 0 || strcmp(http_reason(-r->status), "Error") != 0);
+        PROMISE(r->status >= 0 || strcmp(http_status_reason(-r->status), "Error") != 0);
         if (r->status != 1)
                 return;
         PROMISE(r->used == used_in_pieces);
@@ -117,11 +117,11 @@ static void check_passed(struct readings *relay, const uint8_t *data)
         PROMISE(memcmp(relay->passed.data, sent + skipped, relay->passed.length) == 0);
         PROMISE(relay->passed_in_pieces.length == relay->passed.length);
         PROMISE(memcmp(relay->passed_in_pieces.data, relay->passed.data, relay->passed.length) == 0);
-        http_begin_relay(&again);
+        http_request_init_relay(&again);
         PROMISE(feed(&again, (const uint8_t *)relay->passed.data, relay->passed.length, SIZE_MAX, &used, &passed) == 1);
         PROMISE(used == relay->passed.length);
         check_same(&relay->whole, &again);
-        http_done(&again);
+        http_request_done(&again);
 }
 
 /* A server refuses what a relay accepts only for its size, its version or the form of its target. */
@@ -142,8 +142,8 @@ static void check_agreement(const struct readings *server, const struct readings
 
 static void free_readings(struct readings *r)
 {
-        http_done(&r->whole);
-        http_done(&r->pieces);
+        http_request_done(&r->whole);
+        http_request_done(&r->pieces);
         text_done(&r->passed);
         text_done(&r->passed_in_pieces);
 }
@@ -153,11 +153,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         struct readings server = { .used = 0 }, relay = { .used = 0 };
         if (!size)
                 return 0;
-        http_begin(&server.whole, BODY_MAX);
-        http_begin(&server.pieces, BODY_MAX);
+        http_request_init(&server.whole, BODY_MAX);
+        http_request_init(&server.pieces, BODY_MAX);
         parse_twice(&server, data + 1, size - 1, (size_t)data[0] + 1);
-        http_begin_relay(&relay.whole);
-        http_begin_relay(&relay.pieces);
+        http_request_init_relay(&relay.whole);
+        http_request_init_relay(&relay.pieces);
         parse_twice(&relay, data + 1, size - 1, (size_t)data[0] + 1);
         if (relay.status == 1)
                 check_passed(&relay, data + 1);

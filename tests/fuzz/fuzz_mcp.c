@@ -26,7 +26,7 @@ static void check_reply(const json_t *reply, const json_t *request_id)
 
 static void check_request(const struct mcp_message *m)
 {
-        static const struct mcp_offer offers[] = { { 0 }, { .readonly = true } };
+        static const struct mcp_server_config offers[] = { { 0 }, { .readonly = true } };
         PROMISE(m->method && (json_is_string(m->id) || json_is_integer(m->id)) &&
                 (!m->params || json_is_object(m->params)));
         for (size_t i = 0; i < ARRAY_SIZE(offers); i++) {
@@ -39,7 +39,7 @@ static void check_request(const struct mcp_message *m)
                 PROMISE(!list == (why != NULL));
                 PROMISE(!tool || (tool_find(tool->name) == tool && (!offers[i].readonly || tool->reads_only)));
         }
-        CLEANUP_JSON json_t *failure = mcp_result(m->id, m->modern, mcp_tool_failure("why"));
+        CLEANUP_JSON json_t *failure = mcp_result(m->id, m->modern, mcp_tool_error("why"));
         PROMISE(json_equal(json_object_get(failure, "id"), m->id));
         check_reply(failure, m->id);
 }
@@ -54,10 +54,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (!size)
                 return 0;
         size_t which = data[0] % (ARRAY_SIZE(headers) + 1);
-        mcp_read(which ? &headers[which - 1] : NULL, (const char *)data + 1, size - 1, &m);
-        PROMISE((m.kind == MCP_BAD) == (m.error != NULL));
-        PROMISE((m.kind == MCP_BAD) == (m.status != 0));
-        if (m.kind == MCP_BAD)
+        mcp_parse_message(which ? &headers[which - 1] : NULL, (const char *)data + 1, size - 1, &m);
+        PROMISE((m.kind == MCP_INVALID) == (m.error != NULL));
+        PROMISE((m.kind == MCP_INVALID) == (m.status != 0));
+        if (m.kind == MCP_INVALID)
                 check_reply(m.error, json_object_get(m.json, "id"));
         if (m.kind == MCP_REQUEST)
                 check_request(&m);

@@ -48,7 +48,7 @@ static bool points_into(const char *value, const char *argument)
 static void check_uses(const struct options_result *r, char **argv, int argc)
 {
         for (size_t i = 0; i < r->use_count; i++) {
-                const struct option_use *u = &r->uses[i];
+                const struct option_occurrence *u = &r->uses[i];
                 PROMISE(u->index >= 0 && u->index < argc && argv[u->index][0] == '-');
                 PROMISE(i == 0 || u->index >= u[-1].index);
                 PROMISE(!u->value == !u->row->placeholder);
@@ -78,10 +78,10 @@ static void check_again(const struct options_result *r)
         int argc = 0;
         PROMISE(argv);
         for (size_t i = 0; i < r->use_count; i++) {
-                const struct option_use *u = &r->uses[i];
+                const struct option_occurrence *u = &r->uses[i];
                 argv[argc++] = arena_format(a, "--%s%s%s", u->row->name, u->value ? "=" : "", u->value ? u->value : "");
         }
-        argv[argc++] = arena_string(a, "--");
+        argv[argc++] = arena_strdup(a, "--");
         for (size_t i = 0; i < r->positional_count; i++)
                 argv[argc++] = r->positionals[i];
         CLEANUP_OPTIONS struct options_result again;

@@ -9,7 +9,7 @@
 #include "base/json.h"
 #include "fuzz.h"
 #include "plans.h"
-#include "policy/caps.h"
+#include "policy/input_limits.h"
 #include "policy/compile.h"
 
 static void check_plan_json(const json_t *json)
@@ -33,7 +33,7 @@ static json_t *empty_plan(void)
         if (plan_json)
                 return plan_json;
         CLEANUP_ARENA struct arena *arena = arena_new(ARENA_BYTES_MAX);
-        CLEANUP_MESSAGES struct messages *m = messages_new();
+        CLEANUP_DIAGNOSTICS struct diagnostics *m = diagnostics_new();
         CLEANUP_PLAN struct plan *plan = NULL;
         struct settings s;
         settings_init(&s, arena, m, NULL);

@@ -4,6 +4,6 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-        plans_check_text(settings_read_native, (const char *)data, size);
+        plans_check_text(settings_parse_policy, (const char *)data, size);
         return 0;
 }

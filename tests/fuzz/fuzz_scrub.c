@@ -22,8 +22,8 @@ static struct scrubber *scrubber(void)
 static uint64_t total_count(void)
 {
         uint64_t total = 0;
-        for (size_t i = 0; i < scrubber_shapes(scrubber()); i++)
-                total += scrubber_count(scrubber(), i);
+        for (size_t i = 0; i < scrubber_pattern_count(scrubber()); i++)
+                total += scrubber_hits(scrubber(), i);
         return total;
 }
 

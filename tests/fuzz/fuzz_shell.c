@@ -8,11 +8,11 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "fuzz.h"
-#include "gate/command_line.h"
+#include "gate/shell_grammar.h"
 #include "gate/denylist.h"
-#include "policy/caps.h"
+#include "policy/input_limits.h"
 
-static const struct plan_command rules[] = {
+static const struct plan_denied_command rules[] = {
         { .name = "sudo" }, { .name = "su" }, { .name = "mount" }, { .name = "mkfs.*" }, { .name = "[xy]?" },
 };
 
@@ -50,7 +50,7 @@ static void check_after_other_line(const char *line, const struct denied_call *d
         struct denied_call again;
         text_add(&longer, before);
         text_add(&longer, line);
-        PROMISE(!longer.failed && denylist_find(longer.data, rules, ARRAY_SIZE(rules), &again));
+        PROMISE(!longer.failed && denylist_check(longer.data, rules, ARRAY_SIZE(rules), &again));
         PROMISE(again.rule == d->rule && again.offset == d->offset + strlen(before));
         PROMISE(again.line == d->line + 1 && again.column == d->column);
         PROMISE(strcmp(again.token, d->token) == 0);
@@ -60,16 +60,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
         CLEANUP_FREE char *line = fuzz_string(data, size);
         size_t length = strlen(line);
-        command_line_walk((struct shell_text){ line, NULL, length }, 0, check_command, &length);
+        shell_walk_commands((struct shell_text){ line, NULL, length }, 0, check_command, &length);
         /* Command lines inside a word may contain NULs, in place of parts whose value is unknown. */
-        command_line_walk((struct shell_text){ (const char *)data, NULL, size }, 0, check_command, &size);
+        shell_walk_commands((struct shell_text){ (const char *)data, NULL, size }, 0, check_command, &size);
         struct denied_call d;
-        if (!denylist_find(line, rules, ARRAY_SIZE(rules), &d))
+        if (!denylist_check(line, rules, ARRAY_SIZE(rules), &d))
                 return 0;
         CLEANUP_TEXT struct text explanation = { 0 };
         denylist_explain(&d, &explanation);
         PROMISE(!explanation.failed &&
-                text_starts(explanation.data, "command rejected: command uses denylisted token \""));
+                text_has_prefix(explanation.data, "command rejected: command uses denylisted token \""));
         promise_printable(explanation.data);
         check_position(line, &d);
         if (length + 8 < COMMAND_LINE_MAX)

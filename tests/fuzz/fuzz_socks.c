@@ -10,7 +10,7 @@
 #include "egress/destination.h"
 #include "egress/socks.h"
 #include "fuzz.h"
-#include "policy/domain.h"
+#include "policy/host_pattern.h"
 
 static int feed(struct socks *s, const uint8_t *data, size_t size, size_t piece, size_t *ret_used, struct text *answer)
 {
@@ -20,7 +20,7 @@ static int feed(struct socks *s, const uint8_t *data, size_t size, size_t piece,
                 size_t n = size - *ret_used < piece ? size - *ret_used : piece, used = 0;
                 char *copy = malloc(n);
                 memcpy(copy, data + *ret_used, n);
-                status = socks_take(s, copy, n, &used, answer);
+                status = socks_feed(s, copy, n, &used, answer);
                 free(copy);
                 PROMISE(used <= n && (status != 0 || used == n));
                 *ret_used += used;
@@ -32,7 +32,7 @@ static void check_destination(const struct destination *d)
 {
         char name[DOMAIN_MAX + 1];
         PROMISE(*d->host && d->port);
-        PROMISE(d->is_address == (domain_canonical(d->host, NULL, name) != NULL));
+        PROMISE(d->is_address == (host_name_canonicalize(d->host, NULL, name) != NULL));
         PROMISE(d->is_address || strcmp(name, d->host) == 0);
 }
 
@@ -51,8 +51,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (size < 2)
                 return 0;
         const char *token = data[1] & 1 ? "secret" : NULL;
-        socks_begin(&whole, token);
-        socks_begin(&pieces, token);
+        socks_init(&whole, token);
+        socks_init(&pieces, token);
         int status = feed(&whole, data + 2, size - 2, size, &used, &answer);
         PROMISE(feed(&pieces, data + 2, size - 2, (size_t)data[0] + 1, &used_in_pieces, &answer_in_pieces) == status);
         PROMISE(status == 0 || status == 1 || status == -EPROTO || status == -EOPNOTSUPP || status == -EACCES ||

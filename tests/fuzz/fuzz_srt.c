@@ -5,6 +5,6 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
         (void)settings_is_srt((const char *)data, size);
-        plans_check_text(settings_read_srt, (const char *)data, size);
+        plans_check_text(settings_parse_srt, (const char *)data, size);
         return 0;
 }

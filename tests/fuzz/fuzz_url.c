@@ -9,7 +9,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "fuzz.h"
-#include "policy/url.h"
+#include "policy/url_filter.h"
 #include "idn.h"
 
 static bool is_public_v4(uint32_t a)
@@ -85,7 +85,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                 return 0;
         }
         check_url(&u);
-        r = url_redirect(&u, location, idn_to_ascii, &redirected, &e);
+        r = url_follow_redirect(&u, location, idn_to_ascii, &redirected, &e);
         if (r != 0) {
                 check_error(r, &e);
                 return 0;

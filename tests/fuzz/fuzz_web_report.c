@@ -6,23 +6,23 @@
 
 #include "base/memory.h"
 #include "fuzz.h"
-#include "tools/web_report.h"
+#include "tools/web_fetch_report.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
         CLEANUP_TEXT struct text again = { 0 };
         CLEANUP_FREE char *copy = malloc(size ? size : 1); /* so that a sanitizer finds reads beyond it */
-        struct tool_answer answer = { 0 };
+        struct tool_result answer = { 0 };
         struct web_report r;
         PROMISE(copy);
         memcpy(copy, data, size);
-        if (!web_report_read(copy, size, &r))
+        if (!web_report_parse(copy, size, &r))
                 return 0;
         PROMISE(r.failure < WEB_FAILURES && r.response.length <= WEB_BODY_MAX);
         PROMISE(strlen(r.response.url) + strlen(r.detail) < size);
         web_report_write(&r, &again);
         PROMISE(again.length == size && memcmp(again.data, copy, size) == 0);
-        web_fetch_answer(&r.response, WEB_TEXT, 1000, &answer);
-        tool_answer_done(&answer);
+        web_fetch_format_result(&r.response, WEB_TEXT, 1000, &answer);
+        tool_result_done(&answer);
         return 0;
 }

@@ -2,8 +2,8 @@
 #ifndef RINGWALL_FUZZ_IDN_H
 #define RINGWALL_FUZZ_IDN_H
 
-#include "policy/domain.h"
+#include "policy/host_pattern.h"
 
-domain_to_ascii idn_to_ascii;
+to_ascii_function idn_to_ascii;
 
 #endif

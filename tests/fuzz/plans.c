@@ -6,16 +6,16 @@
 #include "base/json.h"
 #include "fuzz.h"
 #include "idn.h"
-#include "policy/caps.h"
+#include "policy/input_limits.h"
 #include "policy/compile.h"
-#include "policy/pattern.h"
+#include "policy/path_pattern.h"
 #include "policy/rule_index.h"
 
 enum { TESTED_MAX = 60 }; /* rules of a plan that are tested; each test evaluates all rules */
 
 static const char *const own_files[] = { "/home/user/project/policy.yaml", "/etc/ringwall/policy.yaml", NULL };
 
-const struct facts fuzz_facts = {
+const struct host_facts fuzz_facts = {
         .cwd = "/home/user/project",
         .home = "/home/user",
         .path = "/usr/local/bin:/usr/bin:/home/user/.cargo/bin:/opt/go/bin:relative:",
@@ -101,12 +101,12 @@ static bool same_gate(const struct plan *a, const struct plan *b)
         if (a->denied_command_count != b->denied_command_count || a->secret_count != b->secret_count)
                 return false;
         for (size_t i = 0; i < a->denied_command_count; i++) {
-                const struct plan_command *x = &a->denied_commands[i], *y = &b->denied_commands[i];
+                const struct plan_denied_command *x = &a->denied_commands[i], *y = &b->denied_commands[i];
                 if (!same_text(x->name, y->name) || !same_text(x->set, y->set) || !same_source(x->from, y->from))
                         return false;
         }
         for (size_t i = 0; i < a->secret_count; i++) {
-                const struct plan_secret *x = &a->secrets[i], *y = &b->secrets[i];
+                const struct plan_secret_pattern *x = &a->secrets[i], *y = &b->secrets[i];
                 if (!same_text(x->name, y->name) || !same_text(x->expression, y->expression) ||
                     !same_source(x->from, y->from))
                         return false;
@@ -184,8 +184,9 @@ static void drop_skipped_defaults(struct arena *a, struct rules *rules)
 {
         struct rules kept = { 0 };
         for (size_t i = 0; i < rules->count; i++) {
-                struct rule *slot =
-                        is_skipped_default(rules, i) ? NULL : arena_array_add(a, &kept.list, &kept.count, sizeof *slot);
+                struct rule *slot = is_skipped_default(rules, i)
+                                            ? NULL
+                                            : arena_array_push(a, &kept.list, &kept.count, sizeof *slot);
                 if (slot)
                         *slot = rules->list[i];
         }
@@ -251,10 +252,10 @@ static void check_rules(const struct rules *rules)
         for (size_t i = 0; i < rules->count; i++) {
                 const struct rule *r = &rules->list[i];
                 PROMISE(r->path && *r->path == '/' && r->from.name && r->kind < RULE_KIND_COUNT);
-                const char *normal = pattern_normalise(a, r->path);
+                const char *normal = path_normalize(a, r->path);
                 PROMISE(normal && strcmp(normal, r->path) == 0 && strlen(r->path) <= POLICY_TEXT_MAX);
                 if (r->glob)
-                        PROMISE(r->kind >= RULE_DENY_READ && !pattern_check(r->path));
+                        PROMISE(r->kind >= RULE_DENY_READ && !path_pattern_check(r->path));
         }
         check_decisions(a, rules);
 }
@@ -272,7 +273,7 @@ static void check_hosts(const struct hosts *hosts)
                 PROMISE(hosts_allow_any_port(hosts, name) || !allowed);
                 if (!h->allow && !h->domain.port)
                         PROMISE(!hosts_allow_any_port(hosts, name));
-                PROMISE(hosts_find(hosts, name, port));
+                PROMISE(hosts_match(hosts, name, port));
         }
 }
 
@@ -284,13 +285,13 @@ static void check_network(const struct plan *plan)
         PROMISE(plan->local_ports.count <= POLICY_PORTS_MAX && plan->published.count <= POLICY_PORTS_MAX);
         for (size_t i = 0; i < plan->local_ports.count; i++) {
                 uint16_t port = plan->local_ports.list[i].port;
-                PROMISE(port && !port_is_of_box(port) && !ports_have(&plan->published, port));
+                PROMISE(port && !port_is_reserved(port) && !ports_contain(&plan->published, port));
         }
         for (size_t i = 0; i < plan->published.count; i++)
-                PROMISE(plan->published.list[i].port && !port_is_of_box(plan->published.list[i].port));
+                PROMISE(plan->published.list[i].port && !port_is_reserved(plan->published.list[i].port));
         PROMISE(plan->unix_socket_count <= POLICY_SOCKETS_MAX);
         for (size_t i = 0; i < plan->unix_socket_count; i++) {
-                const char *path = plan->unix_sockets[i].path, *normal = pattern_normalise(a, path);
+                const char *path = plan->unix_sockets[i].path, *normal = path_normalize(a, path);
                 PROMISE(*path == '/' && normal && strcmp(normal, path) == 0);
         }
 }
@@ -325,17 +326,17 @@ static bool has_error(const json_t *messages)
         return false;
 }
 
-void messages_check(const struct messages *m, bool failed)
+void messages_check(const struct diagnostics *m, bool failed)
 {
-        size_t errors = messages_count(m, MESSAGE_ERROR);
-        size_t total = errors + messages_count(m, MESSAGE_WARNING) + messages_count(m, MESSAGE_NOTE);
+        size_t errors = diagnostics_count(m, DIAGNOSTIC_ERROR);
+        size_t total = errors + diagnostics_count(m, DIAGNOSTIC_WARNING) + diagnostics_count(m, DIAGNOSTIC_NOTE);
         PROMISE(failed == (errors > 0));
         CLEANUP_TEXT struct text shown = { 0 }, written = { 0 };
-        messages_print(m, &shown, false);
+        diagnostics_print(m, &shown, false);
         PROMISE(!shown.failed && (shown.length > 0) == (total > 0));
         if (shown.data)
                 promise_printable(shown.data);
-        CLEANUP_JSON json_t *json = messages_to_json(m);
+        CLEANUP_JSON json_t *json = diagnostics_to_json(m);
         PROMISE(json && json_array_size(json) == (total < POLICY_MESSAGES_MAX ? total : POLICY_MESSAGES_MAX));
         PROMISE(has_error(json) == failed);
         PROMISE(json_write(json, &written, true) == 0);
@@ -344,7 +345,7 @@ void messages_check(const struct messages *m, bool failed)
 void plans_check_text(settings_reader *read, const char *text, size_t length)
 {
         CLEANUP_ARENA struct arena *arena = arena_new(ARENA_BYTES_MAX);
-        CLEANUP_MESSAGES struct messages *m = messages_new();
+        CLEANUP_DIAGNOSTICS struct diagnostics *m = diagnostics_new();
         CLEANUP_PLAN struct plan *plan = NULL;
         struct settings s;
         PROMISE(arena && m);

@@ -2,12 +2,12 @@
 #ifndef RINGWALL_FUZZ_PLANS_H
 #define RINGWALL_FUZZ_PLANS_H
 
-#include "policy/facts.h"
+#include "policy/host_facts.h"
 #include "policy/plan.h"
 #include "policy/settings.h"
 
 /* A made-up machine, the same for every input. */
-extern const struct facts fuzz_facts;
+extern const struct host_facts fuzz_facts;
 
 typedef int settings_reader(struct settings *s, const char *name, const char *text, size_t length, const char *base);
 
@@ -18,6 +18,6 @@ void plans_check_text(settings_reader *read, const char *text, size_t length);
 void plan_check(const struct plan *plan);
 
 /* Checks that all messages can be printed and written as JSON, and that there is an error exactly if `failed`. */
-void messages_check(const struct messages *m, bool failed);
+void messages_check(const struct diagnostics *m, bool failed);
 
 #endif

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "box/flags.h"
-#include "box/load.h"
+#include "box/load_flags.h"
+#include "box/load_policy.h"
 
 enum { FLAGS_MAX = 256 };
 
@@ -19,13 +19,13 @@ int main(int argc, char **argv)
 {
         struct load_item items[FLAGS_MAX];
         struct load_request request = { .items = items };
-        CLEANUP_MESSAGES struct messages *messages = messages_new();
+        CLEANUP_DIAGNOSTICS struct diagnostics *messages = diagnostics_new();
         CLEANUP_PLAN struct plan *plan = NULL;
         CLEANUP_FREE char *path = NULL;
         struct error e = { 0 };
         size_t size = 0;
         for (int i = 1; i + 1 < argc && request.count < FLAGS_MAX; i += 2)
-                if (flags_make_item(argv[i], argv[i + 1], &items[request.count++]) < 0)
+                if (load_item_from_flag(argv[i], argv[i + 1], &items[request.count++]) < 0)
                         return EXIT_FAILURE;
         if (!messages || load_plan(&request, messages, &plan, &e) != 0)
                 return EXIT_FAILURE;

@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "gate/denylist.h"
 
-static const struct plan_command rules[] = {
+static const struct plan_denied_command rules[] = {
         { .name = "sudo" }, { .name = "su" }, { .name = "mount" }, { .name = "mkfs" }, { .name = "mkfs.*" },
 };
 
@@ -18,7 +18,7 @@ int main(void)
         size_t size = 0;
         while (getdelim(&line, &size, '\0', stdin) > 0) {
                 struct denied_call d;
-                bool found = denylist_find(line, rules, ARRAY_SIZE(rules), &d);
+                bool found = denylist_check(line, rules, ARRAY_SIZE(rules), &d);
                 (void)puts(found ? d.token : "");
         }
         return 0;

@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "box/load.h"
+#include "box/load_policy.h"
 #include "session/broker.h"
 
 static const char *file;
@@ -115,7 +115,7 @@ static void print_line(const char *line)
 int main(int argc, char **argv)
 {
         struct error e = { 0 };
-        CLEANUP_MESSAGES struct messages *m = messages_new();
+        CLEANUP_DIAGNOSTICS struct diagnostics *m = diagnostics_new();
         CLEANUP_PLAN struct plan *plan = NULL;
         if (argc != 3 || !m)
                 return 2;
@@ -125,7 +125,7 @@ int main(int argc, char **argv)
         const struct load_item level = { .kind = LOAD_FLAG, .key = KEY_LEVEL, .value = argv[1], .flag = "level" };
         const struct load_request request = { .items = &level, .count = 1, .ignore_defaults = true };
         int r = load_plan(&request, m, &plan, &e);
-        const struct broker broker = { .plan = plan, .server = make_attempts, .print_message = print_line };
+        const struct broker_config broker = { .plan = plan, .server = make_attempts, .print_message = print_line };
         if (r == 0)
                 r = broker_run(&broker, &e);
         if (r < 0)

@@ -63,7 +63,7 @@ def test_a_tree_without_mistakes_passes(tree, check, tool):
     ('policy/plan.c', '"feature/feature.h"', 'points up'),
     ('policy/plan.c', '"audit/trail.h"', 'points up: policy is level 1, audit is level 1'),
     ('linux/namespaces.c', '"macos/seatbelt.h"', 'reaches past the interface to a platform'),
-    ('box/box.c', '"linux/places.h"', 'reaches past the interface to a platform, src/platform'),
+    ('box/box.c', '"linux/resolved_paths.h"', 'reaches past the interface to a platform, src/platform'),
     ('cli/run.c', '"stub/stub.h"', 'reaches past the interface to a platform, src/platform'),
     ('platform/box.h', '"linux/cgroup.h"', 'reaches past the interface to a platform, src/platform'),
     ('platform/box.h', '"box/report.h"', 'points up: platform is level 3, box is level 5'),

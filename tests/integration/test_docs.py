@@ -38,7 +38,7 @@ def test_the_manual_has_every_key_of_the_schema_and_no_other(schema, manual):
 
 
 def test_the_manual_states_the_bounds_of_the_source(repo, manual):
-    caps = dict(re.findall(r'(\w+_MAX) = ([^,]+),', (repo / 'src/policy/caps.h').read_text()))
+    caps = dict(re.findall(r'(\w+_MAX) = ([^,]+),', (repo / 'src/policy/input_limits.h').read_text()))
     limits = ' '.join(manual.split('\n# LIMITS\n')[1].split('\n# ')[0].split())
     assert eval(caps['POLICY_FILE_BYTES_MAX']) == 1 << 20 and '1 MiB' in limits
     for name in ('NODES', 'DEPTH', 'KEYS', 'ANCHORS', 'TEXT', 'WRITABLE', 'SERVERS', 'GRANTS', 'PATTERNS', 'HOSTS'):

@@ -184,7 +184,7 @@ static int free_running_box(void)
 
 /* Replaces the hosts of a box by those of other plans: of a box with a network, of one that has exited, and of one
    without a network. */
-static int change_hosts(void)
+static int apply_hosts_update(void)
 {
         struct ringwall_plan *none = compile("level", "strict"), *live = compile("live", "new"),
                              *host = compile("allow-domain", "example.com");
@@ -227,7 +227,7 @@ int main(int argc, char **argv)
         case 's': return use_streams_and_signals();
         case 'r': return spawn_refused_plan();
         case 'f': return free_running_box();
-        case 'c': return change_hosts();
+        case 'c': return apply_hosts_update();
         case 'm': return print_machine();
         case 'n': return restrict_self_refused();
         case 'a': return spawn_recorded();

@@ -489,7 +489,7 @@ def test_a_secret_that_is_split_in_two_is_redacted(connect):
     assert KEY[:9] not in text and 'elided' in text
 
 
-def test_a_policy_adds_shapes_of_secrets_and_the_record_counts_them(connect, home, workspace):
+def test_a_policy_adds_patterns_of_secrets_and_the_record_counts_them(connect, home, workspace):
     (workspace / 'p.yaml').write_text('gate:\n  secrets:\n    acme: "acme_[0-9]{4}"\nsecurity:\n  sandbox:\n    audit: '
                                       'true\n')
     client = connect('--level', 'strict', '-p', 'p.yaml')
@@ -501,7 +501,7 @@ def test_a_policy_adds_shapes_of_secrets_and_the_record_counts_them(connect, hom
     record, = (home / '.local/state/ringwall/audit').glob('*.jsonl')
     events = [json.loads(line) for line in record.read_text().splitlines()]
     redacted, = (event for event in events if event['event'] == 'secrets_redacted')
-    assert (redacted['tool'], redacted['shapes']) == ('Bash', {'acme': 2, 'aws-access-key': 1})
+    assert (redacted['tool'], redacted['patterns']) == ('Bash', {'acme': 2, 'aws-access-key': 1})
     refused, = (event for event in events if event['event'] == 'call_refused')
     assert refused['tool'] == 'Bash' and 'sudo' in refused['why']
     assert KEY not in record.read_text()
@@ -510,7 +510,7 @@ def test_a_policy_adds_shapes_of_secrets_and_the_record_counts_them(connect, hom
 def test_an_invalid_shape_of_a_secret_is_refused_at_the_start(ringwall, workspace):
     (workspace / 'p.yaml').write_text('gate:\n  secrets:\n    acme: "acme_[0-9{4}"\n')
     result = ringwall('mcp', '-p', 'p.yaml')
-    assert result.returncode == 125 and "shape 'acme'" in result.stderr
+    assert result.returncode == 125 and "pattern 'acme'" in result.stderr
 
 
 # Several workspaces.

@@ -8,7 +8,7 @@ tries 200 trees, from that seed on. A failure prints the seed and a minimal set 
 
 Two things are not compared. Names that a pattern denies and that do not exist yet: mounts and Landlock only know
 existing files; the guard enforces names. And at level standard the listing of a directory with a denied file in it,
-which Landlock cannot allow without allowing the file (src/linux/carve.c).
+which Landlock cannot allow without allowing the file (src/linux/landlock_only.c).
 """
 import json
 import os

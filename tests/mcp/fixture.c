@@ -71,7 +71,7 @@ static int listen_on(const char *port, struct error *e)
         socklen_t length = sizeof to;
         unsigned long long number;
         const int on = 1;
-        if (!text_to_number(port, strlen(port), &number) || number > UINT16_MAX)
+        if (!text_parse_unsigned(port, strlen(port), &number) || number > UINT16_MAX)
                 return error_set(e, EINVAL, "'%s' is not a port number", port);
         to.sin_port = htons((uint16_t)number);
         CLEANUP_FD int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -86,12 +86,12 @@ static int listen_on(const char *port, struct error *e)
 
 int main(int argc, char **argv)
 {
-        static const struct mcp_offer offer = { .capabilities = capabilities };
+        static const struct mcp_server_config offer = { .capabilities = capabilities };
         static const struct mcp_extension extension = { on_request, on_client_answer, free_pending };
         static struct server s = { .offer = &offer, .extension = &extension, .broker = -1 }; /* no broker: no boxes */
         struct error e = { 0 };
         struct http_listener listener = { .fd = listen_on(argc == 2 ? argv[1] : "", &e) };
-        const struct http_setup setup = { .listeners = &listener, .listener_count = 1 };
+        const struct http_config setup = { .listeners = &listener, .listener_count = 1 };
         s.base = event_base_new();
         int r = listener.fd;
         if (r >= 0)

@@ -128,7 +128,7 @@ static bool headers_match_arguments(const struct pending_request *x, const struc
                 if (!suffix)
                         continue;
                 text_format(&header, "Mcp-Param-%s", suffix);
-                if (!mcp_header_is(x->route->header(x, header.data), argument(x, name)))
+                if (!mcp_header_matches(x->route->header(x, header.data), argument(x, name)))
                         return false;
         }
         return true;
@@ -282,7 +282,7 @@ static bool read_template(struct pending_request *x, const char *uri)
 {
         static const char begin[] = "test://template/", end[] = "/data";
         const char *id = uri + sizeof begin - 1;
-        size_t length = text_starts(uri, begin) ? strcspn(id, "/") : 0;
+        size_t length = text_has_prefix(uri, begin) ? strcspn(id, "/") : 0;
         CLEANUP_TEXT struct text out = { 0 };
         if (!length || strcmp(id + length, end) != 0)
                 return false;

@@ -15,7 +15,7 @@
 enum { INTERVAL_MS = 50 };
 
 /* The state of a request that has no result yet. */
-struct pending {
+struct running_call {
         struct event *timer;
         void (*send_step)(struct pending_request *x, size_t step);
         size_t steps, step;
@@ -27,14 +27,14 @@ struct pending {
         const json_t *wanted; /* the changes to notify of, in the request; NULL: none */
 };
 
-static struct pending *add_pending(struct pending_request *x)
+static struct running_call *add_pending(struct pending_request *x)
 {
-        return x->data = calloc(1, sizeof(struct pending));
+        return x->data = calloc(1, sizeof(struct running_call));
 }
 
 void free_pending(struct pending_request *x)
 {
-        struct pending *p = x->data;
+        struct running_call *p = x->data;
         if (p && p->timer)
                 event_free(p->timer);
         free(p);
@@ -46,7 +46,7 @@ void free_pending(struct pending_request *x)
 static void on_step(evutil_socket_t fd, short what, void *data)
 {
         struct pending_request *x = data;
-        struct pending *p = x->data;
+        struct running_call *p = x->data;
         (void)fd;
         (void)what;
         if (p->step < p->steps)
@@ -60,8 +60,8 @@ static void reply_after_steps(struct pending_request *x, void (*send_step)(struc
                               size_t steps, const char *result)
 {
         const struct timeval interval = { .tv_usec = INTERVAL_MS * 1000 };
-        struct pending *p = add_pending(x);
-        *p = (struct pending){ .send_step = send_step, .steps = steps, .result = result };
+        struct running_call *p = add_pending(x);
+        *p = (struct running_call){ .send_step = send_step, .steps = steps, .result = result };
         p->timer = event_new(x->session->server->base, -1, EV_PERSIST, on_step, x);
         (void)event_add(p->timer, &interval);
 }
@@ -125,8 +125,8 @@ void log_if_requested(struct pending_request *x)
 static void ask(struct pending_request *x, const char *method, json_t *params, const char *prefix)
 {
         static json_int_t last_question;
-        struct pending *p = add_pending(x);
-        *p = (struct pending){ .question = ++last_question, .prefix = prefix };
+        struct running_call *p = add_pending(x);
+        *p = (struct running_call){ .question = ++last_question, .prefix = prefix };
         request_send(x, json_pack("{s:s, s:I, s:s, s:o}", "jsonrpc", "2.0", "id", p->question, "method", method,
                                    "params", params));
 }
@@ -194,7 +194,7 @@ void on_client_answer(struct session *s, const struct mcp_message *response)
 {
         struct pending_request *x;
         LIST_FOREACH (x, &s->pending, others) {
-                const struct pending *p = x->data;
+                const struct running_call *p = x->data;
                 if (p && p->question && p->question == json_integer_value(response->id)) {
                         answer_question(x, p->prefix, json_object_get(response->json, "result"));
                         return;
@@ -213,7 +213,7 @@ static void notify(struct pending_request *x, const char *method, json_t *params
 void subscribe_to_changes(struct pending_request *x)
 {
         static const char *const known[] = { "toolsListChanged", "promptsListChanged" };
-        struct pending *p = add_pending(x);
+        struct running_call *p = add_pending(x);
         json_t *accepted = json_object();
         p->wanted = json_object_get(x->message.params, "notifications");
         for (size_t i = 0; i < ARRAY_SIZE(known); i++)
@@ -227,7 +227,7 @@ static void announce_change(struct pending_request *x, const char *key, const ch
 {
         struct pending_request *other;
         LIST_FOREACH (other, &x->session->pending, others) {
-                const struct pending *p = other->data;
+                const struct running_call *p = other->data;
                 if (p && json_is_true(json_object_get(p->wanted, key)))
                         notify(other, method, json_object());
         }

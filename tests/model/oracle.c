@@ -20,10 +20,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "box/flags.h"
-#include "policy/caps.h"
+#include "box/load_flags.h"
+#include "policy/input_limits.h"
 #include "policy/name_rules.h"
-#include "policy/pattern.h"
+#include "policy/path_pattern.h"
 #include "policy/rule_index.h"
 
 static struct rules rules;
@@ -105,14 +105,14 @@ static int load(int count, char **arguments)
         struct load_request request = { .items = items, .ignore_defaults = true };
         struct plan *plan = NULL;
         struct error e = { 0 };
-        struct messages *m = messages_new();
+        struct diagnostics *m = diagnostics_new();
         for (int i = 0; items && i + 1 < count; i += 2)
-                if (flags_make_item(arguments[i], arguments[i + 1], &items[request.count++]) < 0)
+                if (load_item_from_flag(arguments[i], arguments[i + 1], &items[request.count++]) < 0)
                         return fprintf(stderr, "oracle: bad flag: %s %s\n", arguments[i], arguments[i + 1]), -1;
         int r = load_plan(&request, m, &plan, &e);
         if (r != 0) {
                 CLEANUP_TEXT struct text messages = { 0 };
-                messages_print(m, &messages, false);
+                diagnostics_print(m, &messages, false);
                 (void)printf("refused %s", e.text);
                 for (const char *p = messages.data ? messages.data : ""; *p; p++)
                         (void)putchar(*p == '\n' ? ' ' : *p);
@@ -142,7 +142,7 @@ static char decide(const char *path, bool write)
          */
         for (size_t i = own_count; i < rules.count; i++)
                 if (rules.list[i].of_ceiling && rules.list[i].kind == RULE_DENY_READ &&
-                    pattern_depth(rules.list[i].path, rules.list[i].glob, path) >= 0)
+                    path_pattern_match_depth(rules.list[i].path, rules.list[i].glob, path) >= 0)
                         return letters[RULE_DENY_READ];
         if (rules_decide(&rules, path, write, &by))
                 return 'a';

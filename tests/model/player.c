@@ -31,7 +31,7 @@ struct request {
         uint16_t lengths[2];
 } __attribute__((packed));
 
-struct answer {
+struct probe_answer {
         uint32_t error, length;
 };
 
@@ -240,7 +240,7 @@ static int read_exactly(void *buffer, size_t size)
 int main(int argc, char **argv)
 {
         static char texts[2][UINT16_MAX + 1];
-        static char reply[sizeof(struct answer) + OUTPUT_BYTES];
+        static char reply[sizeof(struct probe_answer) + OUTPUT_BYTES];
         struct request q;
         if (argc > 1 && (drop_capabilities() < 0 || chdir(argv[1]) < 0)) {
                 perror("player");
@@ -254,7 +254,7 @@ int main(int argc, char **argv)
                         texts[i][q.lengths[i]] = '\0';
                 }
                 output.length = 0;
-                struct answer a = { .error = (uint32_t)perform(&q, texts[0], texts[1]) };
+                struct probe_answer a = { .error = (uint32_t)perform(&q, texts[0], texts[1]) };
                 a.length = (uint32_t)output.length;
                 memcpy(reply, &a, sizeof a);
                 memcpy(reply + sizeof a, output.bytes, output.length);

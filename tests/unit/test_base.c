@@ -111,7 +111,7 @@ static void test_arena_enforces_its_cap(void **state)
                 got += 100;
         assert_true(got <= CAP);
         assert_true(got > CAP / 2);
-        assert_null(arena_string(a, "a string that does not fit either, because the arena has no hundred bytes left, "
+        assert_null(arena_strdup(a, "a string that does not fit either, because the arena has no hundred bytes left, "
                                     "and this is longer than that by some"));
 }
 
@@ -121,10 +121,10 @@ static void test_null_arena_allocates_nothing(void **state)
         int *array = NULL;
         size_t count = 0;
         assert_null(arena_alloc(NULL, 1));
-        assert_null(arena_string(NULL, "x"));
-        assert_null(arena_copy(NULL, "x", SIZE_MAX));
+        assert_null(arena_strdup(NULL, "x"));
+        assert_null(arena_strndup(NULL, "x", SIZE_MAX));
         assert_null(arena_format(NULL, "%d", 1));
-        assert_null(arena_array_add(NULL, &array, &count, sizeof *array));
+        assert_null(arena_array_push(NULL, &array, &count, sizeof *array));
         assert_int_equal(count, 0);
 }
 
@@ -132,9 +132,9 @@ static void test_arena_copies_and_formats_strings(void **state)
 {
         (void)state;
         CLEANUP_ARENA struct arena *a = arena_new(1 << 16);
-        assert_string_equal(arena_copy(a, "abcdef", 3), "abc");
-        assert_string_equal(arena_copy(a, "x", 0), "");
-        assert_string_equal(arena_string(a, "whole"), "whole");
+        assert_string_equal(arena_strndup(a, "abcdef", 3), "abc");
+        assert_string_equal(arena_strndup(a, "x", 0), "");
+        assert_string_equal(arena_strdup(a, "whole"), "whole");
         assert_string_equal(arena_format(a, "%s-%03d", "n", 7), "n-007");
         assert_string_equal(arena_format(a, "%s", ""), "");
 }
@@ -148,7 +148,7 @@ static void test_arena_array_grows_and_keeps_its_elements(void **state)
         } *pairs = NULL;
         size_t count = 0;
         for (size_t i = 0; i < 1000; i++) {
-                struct pair *p = arena_array_add(a, &pairs, &count, sizeof *p);
+                struct pair *p = arena_array_push(a, &pairs, &count, sizeof *p);
                 assert_non_null(p);
                 assert_int_equal(p->first, 0);
                 assert_int_equal(p->second, 0);
@@ -167,13 +167,13 @@ static void test_arena_array_that_cannot_grow_changes_nothing(void **state)
         CLEANUP_ARENA struct arena *a = arena_new(1000);
         size_t count = 0, before = 0;
         long *numbers = NULL;
-        while (arena_array_add(a, &numbers, &count, sizeof *numbers))
+        while (arena_array_push(a, &numbers, &count, sizeof *numbers))
                 numbers[count - 1] = (long)(before = count);
         assert_true(count > 0);
         assert_int_equal(count, before);
         for (size_t i = 0; i < count; i++)
                 assert_int_equal(numbers[i], i + 1);
-        assert_null(arena_array_add(a, &numbers, &count, SIZE_MAX / 2));
+        assert_null(arena_array_push(a, &numbers, &count, SIZE_MAX / 2));
 }
 
 /* descriptors */
@@ -378,11 +378,11 @@ static void test_text_escapes_control_and_bidi_characters(void **state)
         };
         for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
                 CLEANUP_TEXT struct text t = { 0 };
-                text_add_visible(&t, cases[i].raw, strlen(cases[i].raw));
+                text_add_escaped(&t, cases[i].raw, strlen(cases[i].raw));
                 assert_string_equal(t.data, cases[i].shown);
         }
         CLEANUP_TEXT struct text t = { 0 };
-        text_add_visible(&t, "a\0b", 3);
+        text_add_escaped(&t, "a\0b", 3);
         assert_string_equal(t.data, "a\\x00b");
 }
 
@@ -403,18 +403,18 @@ static void test_text_validates_utf8(void **state)
         };
         for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
                 size_t length = strlen(good[i]);
-                assert_int_equal(text_utf8_valid(good[i], length), length);
+                assert_int_equal(text_utf8_valid_length(good[i], length), length);
                 if (length)
-                        assert_int_equal(text_utf8_step(good[i], length), length);
+                        assert_int_equal(text_utf8_sequence_length(good[i], length), length);
         }
         for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
                 char line[16];
                 (void)snprintf(line, sizeof line, "ok%s", bad[i]);
-                assert_int_equal(text_utf8_valid(line, strlen(line)), 2);
-                assert_int_equal(text_utf8_step(bad[i], strlen(bad[i])), 1);
+                assert_int_equal(text_utf8_valid_length(line, strlen(line)), 2);
+                assert_int_equal(text_utf8_sequence_length(bad[i], strlen(bad[i])), 1);
         }
-        assert_int_equal(text_utf8_valid("a\0b", 3), 3);
-        assert_int_equal(text_utf8_valid("a\xe2\x82\xac", 3), 1); /* a truncated sequence */
+        assert_int_equal(text_utf8_valid_length("a\0b", 3), 3);
+        assert_int_equal(text_utf8_valid_length("a\xe2\x82\xac", 3), 1); /* a truncated sequence */
 }
 
 static void test_text_finds_the_nearest_word(void **state)
@@ -430,45 +430,45 @@ static void test_text_finds_the_nearest_word(void **state)
                 { "zzzz", NULL },           { "Network", "network" },
         };
         for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-                const char *nearest = text_nearest(cases[i].word, words, ARRAY_SIZE(words));
+                const char *nearest = text_suggest(cases[i].word, words, ARRAY_SIZE(words));
                 if (cases[i].nearest)
                         assert_string_equal(nearest, cases[i].nearest);
                 else
                         assert_null(nearest);
         }
-        assert_null(text_nearest("mode", words, 0));
+        assert_null(text_suggest("mode", words, 0));
         char longer[200];
         memset(longer, 'm', sizeof longer - 1);
         longer[sizeof longer - 1] = '\0';
-        assert_null(text_nearest(longer, words, ARRAY_SIZE(words)));
+        assert_null(text_suggest(longer, words, ARRAY_SIZE(words)));
         const char *const long_words[] = { longer };
-        assert_null(text_nearest("mode", long_words, 1));
+        assert_null(text_suggest("mode", long_words, 1));
 }
 
 static void test_text_starts(void **state)
 {
         (void)state;
-        assert_true(text_starts("--policy=x", "--policy="));
-        assert_true(text_starts("x", ""));
-        assert_false(text_starts("--pol", "--policy="));
+        assert_true(text_has_prefix("--policy=x", "--policy="));
+        assert_true(text_has_prefix("x", ""));
+        assert_false(text_has_prefix("--pol", "--policy="));
 }
 
 static void test_text_parses_only_plain_numbers(void **state)
 {
         (void)state;
         unsigned long long n = 7;
-        assert_true(text_to_number("0", 1, &n));
+        assert_true(text_parse_unsigned("0", 1, &n));
         assert_int_equal(n, 0);
-        assert_true(text_to_number("0042", 4, &n));
+        assert_true(text_parse_unsigned("0042", 4, &n));
         assert_int_equal(n, 42);
-        assert_true(text_to_number("18446744073709551615", 20, &n));
+        assert_true(text_parse_unsigned("18446744073709551615", 20, &n));
         assert_true(n == ULLONG_MAX);
-        assert_true(text_to_number("12x", 2, &n));
+        assert_true(text_parse_unsigned("12x", 2, &n));
         assert_int_equal(n, 12);
         static const char *const bad[] = { "", "-1", "+1", " 1", "1 ", "0x1", "1e3", "1.0", "18446744073709551616",
                                            "99999999999999999999", "\xd9\xa1" };
         for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
-                assert_false(text_to_number(bad[i], strlen(bad[i]), &n));
+                assert_false(text_parse_unsigned(bad[i], strlen(bad[i]), &n));
         assert_int_equal(n, 12);
 }
 

@@ -11,12 +11,12 @@
 
 #include <cmocka.h>
 
-#include "cli/config_edit.h"
+#include "cli/client_config.h"
 
 struct config_case {
         const char *before;
         int outcome;
-        const char *after; /* the new file; for CONFIG_OTHER the existing entry; NULL for CONFIG_SAME */
+        const char *after; /* the new file; for EDIT_CONFLICT the existing entry; NULL for EDIT_UNCHANGED */
 };
 
 static json_t *make_value(const char *argument)
@@ -26,12 +26,12 @@ static json_t *make_value(const char *argument)
         return value;
 }
 
-static void assert_case(const struct config_format *format, const char *section, const struct config_case *c,
+static void assert_case(const struct client_config_format *format, const char *section, const struct config_case *c,
                         bool force)
 {
         CLEANUP_JSON json_t *value = make_value("mcp");
-        const struct config_entry entry = { section, "ringwall", value };
-        CLEANUP_CONFIG_CHANGE struct config_change change = { 0 };
+        const struct client_entry entry = { section, "ringwall", value };
+        CLEANUP_CONFIG_CHANGE struct edit_result change = { 0 };
         struct error e = { 0 };
         int outcome = format->set(&entry, c->before, strlen(c->before), force, &change, &e);
         if (outcome < 0)
@@ -44,12 +44,12 @@ static void assert_case(const struct config_format *format, const char *section,
                 assert_int_equal(change.text.length, 0);
 }
 
-static void assert_bytes_refused(const struct config_format *format, const char *section, const char *text,
+static void assert_bytes_refused(const struct client_config_format *format, const char *section, const char *text,
                                  size_t length, unsigned line, unsigned column, const char *message)
 {
         CLEANUP_JSON json_t *value = make_value("mcp");
-        const struct config_entry entry = { section, "ringwall", value };
-        CLEANUP_CONFIG_CHANGE struct config_change change = { 0 };
+        const struct client_entry entry = { section, "ringwall", value };
+        CLEANUP_CONFIG_CHANGE struct edit_result change = { 0 };
         struct error e = { 0 };
         assert_int_equal(format->set(&entry, text, length, true, &change, &e), -EINVAL);
         assert_string_equal(e.text, message);
@@ -58,8 +58,8 @@ static void assert_bytes_refused(const struct config_format *format, const char 
         assert_int_equal(change.text.length, 0);
 }
 
-static void assert_refused(const struct config_format *format, const char *section, const char *text, unsigned line,
-                           unsigned column, const char *message)
+static void assert_refused(const struct client_config_format *format, const char *section, const char *text,
+                           unsigned line, unsigned column, const char *message)
 {
         assert_bytes_refused(format, section, text, strlen(text), line, column, message);
 }
@@ -75,37 +75,37 @@ static void test_json_entry_is_added_and_the_rest_is_preserved(void **state)
 {
         (void)state;
         static const struct config_case cases[] = {
-                { "", CONFIG_ADDED, NEW_FILE "\n" },
-                { " \n", CONFIG_ADDED, NEW_FILE "\n" },
-                { "{}", CONFIG_ADDED, NEW_FILE },
-                { "{ \n }\n", CONFIG_ADDED, NEW_FILE "\n" },
+                { "", EDIT_ADDED, NEW_FILE "\n" },
+                { " \n", EDIT_ADDED, NEW_FILE "\n" },
+                { "{}", EDIT_ADDED, NEW_FILE },
+                { "{ \n }\n", EDIT_ADDED, NEW_FILE "\n" },
                 /* Numbers, escapes and white space of other members stay as they were written. */
-                { "{\n    \"z\": 0.1,\n    \"a\": \"\\u00e9\\/\" ,\n    \"mcpServers\": {}\n}\n", CONFIG_ADDED,
+                { "{\n    \"z\": 0.1,\n    \"a\": \"\\u00e9\\/\" ,\n    \"mcpServers\": {}\n}\n", EDIT_ADDED,
                   "{\n    \"z\": 0.1,\n    \"a\": \"\\u00e9\\/\" ,\n    \"mcpServers\": {\n        \"ringwall\": {\n"
                   "            \"command\": \"/bin/r\",\n            \"args\": [\n                \"mcp\"\n            "
                   "]\n"
                   "        }\n    }\n}\n" },
-                { "{\n\t\"mcpServers\": {\n\t\t\"x\": { \"command\": \"}\" }\n\t},\n\t\"b\": [1, {}]\n}", CONFIG_ADDED,
+                { "{\n\t\"mcpServers\": {\n\t\t\"x\": { \"command\": \"}\" }\n\t},\n\t\"b\": [1, {}]\n}", EDIT_ADDED,
                   "{\n\t\"mcpServers\": {\n\t\t\"x\": { \"command\": \"}\" },\n\t\t\"ringwall\": {\n\t\t\t\"command\": "
                   "\"/bin/r\",\n\t\t\t\"args\": [\n\t\t\t\t\"mcp\"\n\t\t\t]\n\t\t}\n\t},\n\t\"b\": [1, {}]\n}" },
-                { "{\r\n  \"a\": 1e3\r\n}\r\n", CONFIG_ADDED,
+                { "{\r\n  \"a\": 1e3\r\n}\r\n", EDIT_ADDED,
                   "{\r\n  \"a\": 1e3,\r\n  \"mcpServers\": {\r\n    \"ringwall\": {\r\n      \"command\": "
                   "\"/bin/r\",\r\n"
                   "      \"args\": [\r\n        \"mcp\"\r\n      ]\r\n    }\r\n  }\r\n}\r\n" },
                 /* A file of one line stays one line. */
-                { "{\"a\":\"\\\"\",\"mcpServers\":{\"x\":{}}}", CONFIG_ADDED,
+                { "{\"a\":\"\\\"\",\"mcpServers\":{\"x\":{}}}", EDIT_ADDED,
                   "{\"a\":\"\\\"\",\"mcpServers\":{\"x\":{},\"ringwall\":{\"command\":\"/bin/"
                   "r\",\"args\":[\"mcp\"]}}}" },
-                { "{\"a\":1}\n", CONFIG_ADDED,
+                { "{\"a\":1}\n", EDIT_ADDED,
                   "{\"a\":1,\"mcpServers\":{\"ringwall\":{\"command\":\"/bin/r\",\"args\":[\"mcp\"]}}}\n" },
                 /* The same name at another place in the file is a different entry. */
-                { "{\"ringwall\":1,\"mcpServers\":{\"mcpServers\":{\"ringwall\":2}}}", CONFIG_ADDED,
+                { "{\"ringwall\":1,\"mcpServers\":{\"mcpServers\":{\"ringwall\":2}}}", EDIT_ADDED,
                   "{\"ringwall\":1,\"mcpServers\":{\"mcpServers\":{\"ringwall\":2},\"ringwall\":{\"command\":\"/bin/"
                   "r\","
                   "\"args\":[\"mcp\"]}}}" },
         };
         for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
-                assert_case(&config_json, "mcpServers", &cases[i], false);
+                assert_case(&client_config_json, "mcpServers", &cases[i], false);
 }
 
 static void test_json_entry_of_the_same_name_is_replaced_only_by_force(void **state)
@@ -113,18 +113,18 @@ static void test_json_entry_of_the_same_name_is_replaced_only_by_force(void **st
         (void)state;
         static const char before[] = "{\n  \"mcpServers\": {\n    \"ringwall\": { \"command\": \"/old\" },\n    \"y\": "
                                      "1.50\n  }\n}\n";
-        assert_case(&config_json, "mcpServers",
-                    &(struct config_case){ before, CONFIG_OTHER, "{ \"command\": \"/old\" }" }, false);
-        assert_case(&config_json, "mcpServers", &(struct config_case){ before, CONFIG_REPLACED,
+        assert_case(&client_config_json, "mcpServers",
+                    &(struct config_case){ before, EDIT_CONFLICT, "{ \"command\": \"/old\" }" }, false);
+        assert_case(&client_config_json, "mcpServers", &(struct config_case){ before, EDIT_REPLACED,
                     "{\n  \"mcpServers\": {\n    \"ringwall\": {\n      \"command\": \"/bin/r\",\n      \"args\": [\n"
                     "        \"mcp\"\n      ]\n    },\n    \"y\": 1.50\n  }\n}\n" }, true);
-        assert_case(&config_json, "mcpServers", &(struct config_case){
-                    "{\"mcp\\u0053ervers\":{\"ring\\u0077all\":{}}}", CONFIG_REPLACED,
+        assert_case(&client_config_json, "mcpServers", &(struct config_case){
+                    "{\"mcp\\u0053ervers\":{\"ring\\u0077all\":{}}}", EDIT_REPLACED,
                     "{\"mcp\\u0053ervers\":{\"ring\\u0077all\":{\"command\":\"/bin/r\",\"args\":[\"mcp\"]}}}" }, true);
-        assert_case(&config_json, "mcpServers",
+        assert_case(&client_config_json, "mcpServers",
                     &(struct config_case){ "{\"mcpServers\": {\"ringwall\": {\"args\": [\"\\u006dcp\"], \"command\": "
                                            "\"\\/bin/r\"}}}",
-                                           CONFIG_SAME, NULL },
+                                           EDIT_UNCHANGED, NULL },
                     true);
 }
 
@@ -132,13 +132,14 @@ static void test_malformed_json_is_refused_with_its_position(void **state)
 {
         (void)state;
         static const char section[] = "mcpServers";
-        assert_refused(&config_json, section, "{\n  // mine\n}", 2, 3, "string or '}' expected near '/'");
-        assert_refused(&config_json, section, "{\n  \"a\": 1,\n}", 3, 1, "string or '}' expected near '}'");
-        assert_refused(&config_json, section, "[]", 1, 1, "the file is not a JSON object");
-        assert_refused(&config_json, section, "{\n  \"mcpServers\": []\n}", 2, 17, "this must be an object");
-        assert_refused(&config_json, section, "{\n\xff}", 2, 1, "the text is not valid UTF-8");
-        assert_bytes_refused(&config_json, section, "{\"a\": 1\0}", 9, 1, 8, "the text has a zero byte");
-        assert_refused(&config_json, section, "{\"a\": 1, \"a\": 2}", 1, 12, "duplicate object key near '\"a\"'");
+        assert_refused(&client_config_json, section, "{\n  // mine\n}", 2, 3, "string or '}' expected near '/'");
+        assert_refused(&client_config_json, section, "{\n  \"a\": 1,\n}", 3, 1, "string or '}' expected near '}'");
+        assert_refused(&client_config_json, section, "[]", 1, 1, "the file is not a JSON object");
+        assert_refused(&client_config_json, section, "{\n  \"mcpServers\": []\n}", 2, 17, "this must be an object");
+        assert_refused(&client_config_json, section, "{\n\xff}", 2, 1, "the text is not valid UTF-8");
+        assert_bytes_refused(&client_config_json, section, "{\"a\": 1\0}", 9, 1, 8, "the text has a zero byte");
+        assert_refused(&client_config_json, section, "{\"a\": 1, \"a\": 2}", 1, 12,
+                       "duplicate object key near '\"a\"'");
 }
 
 /* --- TOML --- */
@@ -149,25 +150,25 @@ static void test_toml_table_is_appended(void **state)
 {
         (void)state;
         static const struct config_case cases[] = {
-                { "", CONFIG_ADDED, NEW_TABLE },
-                { "model = \"o\"", CONFIG_ADDED, "model = \"o\"\n\n" NEW_TABLE },
-                { "a = 1\r\n", CONFIG_ADDED,
+                { "", EDIT_ADDED, NEW_TABLE },
+                { "model = \"o\"", EDIT_ADDED, "model = \"o\"\n\n" NEW_TABLE },
+                { "a = 1\r\n", EDIT_ADDED,
                   "a = 1\r\n\r\n[mcp_servers.ringwall]\r\ncommand = \"/bin/r\"\r\nargs = [\"mcp\"]\r\n" },
-                { "[mcp_servers]\n[mcp_servers.other] # x\ncommand = 'y'\n", CONFIG_ADDED,
+                { "[mcp_servers]\n[mcp_servers.other] # x\ncommand = 'y'\n", EDIT_ADDED,
                   "[mcp_servers]\n[mcp_servers.other] # x\ncommand = 'y'\n\n" NEW_TABLE },
                 /* Table headers inside strings and arrays are not headers. */
                 { "a = \"\"\"\n[mcp_servers.ringwall]\n\"\"\"\nb = '''\n[mcp_servers.ringwall]'''\nc = [\n  [1], # ]\n "
                   " '['\n]\n",
-                  CONFIG_ADDED,
+                  EDIT_ADDED,
                   "a = \"\"\"\n[mcp_servers.ringwall]\n\"\"\"\nb = '''\n[mcp_servers.ringwall]'''\nc = [\n  [1], # ]\n "
                   " '['\n]\n\n" NEW_TABLE },
-                { "a = \"\"\"x\\\"\"\"\"\"\nb = ''''''\nc.\"d e\".f = {g = [1, 2]}\n", CONFIG_ADDED,
+                { "a = \"\"\"x\\\"\"\"\"\"\nb = ''''''\nc.\"d e\".f = {g = [1, 2]}\n", EDIT_ADDED,
                   "a = \"\"\"x\\\"\"\"\"\"\nb = ''''''\nc.\"d e\".f = {g = [1, 2]}\n\n" NEW_TABLE },
-                { "[mcp_servers.ringwall-2]\n[x.mcp_servers.ringwall]\n[ringwall]\n", CONFIG_ADDED,
+                { "[mcp_servers.ringwall-2]\n[x.mcp_servers.ringwall]\n[ringwall]\n", EDIT_ADDED,
                   "[mcp_servers.ringwall-2]\n[x.mcp_servers.ringwall]\n[ringwall]\n\n" NEW_TABLE },
         };
         for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
-                assert_case(&config_toml, "mcp_servers", &cases[i], false);
+                assert_case(&client_config_toml, "mcp_servers", &cases[i], false);
 }
 
 static void test_toml_table_is_replaced_and_the_rest_is_preserved(void **state)
@@ -175,24 +176,26 @@ static void test_toml_table_is_replaced_and_the_rest_is_preserved(void **state)
         (void)state;
         static const struct config_case cases[] = {
                 { "# top\n [ mcp_servers . \"ringwall\" ] # old\ncommand = 'x'\n# of the next\n\n[next]\na = 1\n",
-                  CONFIG_REPLACED, "# top\n" NEW_TABLE "# of the next\n\n[next]\na = 1\n" },
+                  EDIT_REPLACED, "# top\n" NEW_TABLE "# of the next\n\n[next]\na = 1\n" },
                 { "[mcp_servers.ringwall]\ncommand = \"/bin/r\"\n\n[mcp_servers.ringwall.env]\nA = \"b\"\n\n[next]\n",
-                  CONFIG_REPLACED, NEW_TABLE "\n[next]\n" },
+                  EDIT_REPLACED, NEW_TABLE "\n[next]\n" },
                 { "[mcp_servers.ringwall.env]\nA = \"b\"\n[next]\na = 1\n[mcp_servers.ringwall]\ncommand = \"x\"",
-                  CONFIG_REPLACED, NEW_TABLE "[next]\na = 1\n" },
-                { "[mcp_servers.ringwall]\r\nargs = [\r\n 'a', # b\r\n]\r\n[next]\r\n", CONFIG_REPLACED,
+                  EDIT_REPLACED, NEW_TABLE "[next]\na = 1\n" },
+                { "[mcp_servers.ringwall]\r\nargs = [\r\n 'a', # b\r\n]\r\n[next]\r\n", EDIT_REPLACED,
                   "[mcp_servers.ringwall]\r\ncommand = \"/bin/r\"\r\nargs = [\"mcp\"]\r\n[next]\r\n" },
                 { "[mcp_servers.'ringwall']\nargs   = [ \"mcp\" ] # fine\n\ncommand=\"\\/bin/r\"\n[next]\n",
-                  CONFIG_SAME, NULL },
+                  EDIT_UNCHANGED, NULL },
         };
         for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
-                assert_case(&config_toml, "mcp_servers", &cases[i], true);
-        assert_case(&config_toml, "mcp_servers", &(struct config_case){
-                    "a = 1\n[mcp_servers.ringwall]\ncommand = 'x'\n\n[b]\n", CONFIG_OTHER,
+                assert_case(&client_config_toml, "mcp_servers", &cases[i], true);
+        assert_case(&client_config_toml, "mcp_servers", &(struct config_case){
+                    "a = 1\n[mcp_servers.ringwall]\ncommand = 'x'\n\n[b]\n", EDIT_CONFLICT,
                     "[mcp_servers.ringwall]\ncommand = 'x'\n" }, false);
         /* An entry with one more key is a different entry. */
-        assert_case(&config_toml, "mcp_servers", &(struct config_case){ NEW_TABLE "enabled = false\n", CONFIG_OTHER,
-                    NEW_TABLE "enabled = false\n" }, false);
+        assert_case(
+                &client_config_toml, "mcp_servers",
+                &(struct config_case){ NEW_TABLE "enabled = false\n", EDIT_CONFLICT, NEW_TABLE "enabled = false\n" },
+                false);
 }
 
 static void test_toml_that_cannot_be_edited_is_refused_with_its_position(void **state)
@@ -223,7 +226,7 @@ static void test_toml_that_cannot_be_edited_is_refused_with_its_position(void **
                 { "a = 1\n\xff\n", 2, 1, "the text is not valid UTF-8" },
         };
         for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
-                assert_refused(&config_toml, "mcp_servers", cases[i].text, cases[i].line, cases[i].column,
+                assert_refused(&client_config_toml, "mcp_servers", cases[i].text, cases[i].line, cases[i].column,
                                cases[i].message);
 }
 
@@ -231,14 +234,14 @@ static void test_toml_strings_are_escaped(void **state)
 {
         (void)state;
         CLEANUP_JSON json_t *value = make_value("\"\\ \n\x7f \xc3\xa4\xf0\x9f\x98\x80");
-        const struct config_entry entry = { "s", "n", value };
+        const struct client_entry entry = { "s", "n", value };
         CLEANUP_TEXT struct text out = { 0 };
-        config_toml.print(&entry, &out);
+        client_config_toml.print(&entry, &out);
         assert_string_equal(out.data, "[s.n]\ncommand = \"/bin/r\"\nargs = [\"\\\"\\\\ \\u000A\\u007F "
                                       "\xc3\xa4\xf0\x9f\x98\x80\"]\n");
-        CLEANUP_CONFIG_CHANGE struct config_change change = { 0 };
+        CLEANUP_CONFIG_CHANGE struct edit_result change = { 0 };
         struct error e = { 0 };
-        assert_int_equal(config_toml.set(&entry, out.data, out.length, false, &change, &e), CONFIG_SAME);
+        assert_int_equal(client_config_toml.set(&entry, out.data, out.length, false, &change, &e), EDIT_UNCHANGED);
 }
 
 int main(void)

@@ -13,10 +13,10 @@
 #include <cmocka.h>
 
 #include "base/memory.h"
-#include "gate/command_line.h"
+#include "gate/shell_grammar.h"
 #include "gate/denylist.h"
 
-static const struct plan_command rules[] = {
+static const struct plan_denied_command rules[] = {
         { .name = "sudo" },     { .name = "su" },     { .name = "shutdown" }, { .name = "reboot" },
         { .name = "halt" },     { .name = "poweroff" }, { .name = "chroot" }, { .name = "mount" },
         { .name = "umount" },   { .name = "mkfs" },   { .name = "mkfs.*" },
@@ -24,7 +24,7 @@ static const struct plan_command rules[] = {
 
 static bool find(const char *line, struct denied_call *ret)
 {
-        return denylist_find(line, rules, ARRAY_SIZE(rules), ret);
+        return denylist_check(line, rules, ARRAY_SIZE(rules), ret);
 }
 
 static const struct {
@@ -264,11 +264,12 @@ static void test_the_position_is_that_of_the_word_in_the_original_line(void **st
         }
 }
 
-static void assert_explained(const char *line, const struct plan_command *list, size_t count, const char *expected)
+static void assert_explained(const char *line, const struct plan_denied_command *list, size_t count,
+                             const char *expected)
 {
         struct denied_call d;
         CLEANUP_TEXT struct text explanation = { 0 };
-        assert_true(denylist_find(line, list, count, &d));
+        assert_true(denylist_check(line, list, count, &d));
         denylist_explain(&d, &explanation);
         assert_false(explanation.failed);
         assert_string_equal(explanation.data, expected);
@@ -292,20 +293,20 @@ static void test_the_refusal_has_the_token_its_position_and_how_to_allow_it(void
 static void test_only_commands_of_the_policys_list_are_denied(void **state)
 {
         (void)state;
-        static const struct plan_command own[] = { { .name = "k[ui]*" }, { .name = "\\*" }, { .name = "a?c" } };
+        static const struct plan_denied_command own[] = { { .name = "k[ui]*" }, { .name = "\\*" }, { .name = "a?c" } };
         struct denied_call d;
         static const char *const found[] = { "kubectl", "x; kind", "'*'", "abc", "aéc" };
         static const char *const allowed[] = { "sudo", "k", "kxl", "x", "ac", "abbc", "kubectl/x" };
         for (size_t i = 0; i < ARRAY_SIZE(found); i++)
-                assert_true(denylist_find(found[i], own, ARRAY_SIZE(own), &d));
+                assert_true(denylist_check(found[i], own, ARRAY_SIZE(own), &d));
         assert_ptr_equal(d.rule, &own[2]);
         for (size_t i = 0; i < ARRAY_SIZE(allowed); i++)
-                assert_false(denylist_find(allowed[i], own, ARRAY_SIZE(own), &d));
-        assert_false(denylist_find("sudo", NULL, 0, &d));
+                assert_false(denylist_check(allowed[i], own, ARRAY_SIZE(own), &d));
+        assert_false(denylist_check("sudo", NULL, 0, &d));
         /* Commands that the policy removed from the list still run other commands. */
-        assert_true(denylist_find("sudo -u root A=1 abc", own, ARRAY_SIZE(own), &d));
-        assert_true(denylist_find("su - root -c 'abc'", own, ARRAY_SIZE(own), &d));
-        assert_true(denylist_find("chroot /x abc", own, ARRAY_SIZE(own), &d));
+        assert_true(denylist_check("sudo -u root A=1 abc", own, ARRAY_SIZE(own), &d));
+        assert_true(denylist_check("su - root -c 'abc'", own, ARRAY_SIZE(own), &d));
+        assert_true(denylist_check("chroot /x abc", own, ARRAY_SIZE(own), &d));
 }
 
 static void add_repeated(struct text *t, const char *piece, size_t times)

@@ -16,26 +16,26 @@
 #include "base/memory.h"
 #include "egress/event_reporter.h"
 #include "egress/inspection.h"
-#include "egress/placeholders.h"
+#include "egress/fake_ip.h"
 
 /* --- names --- */
 
 static void test_a_name_has_one_address_of_each_family(void **state)
 {
         (void)state;
-        struct placeholders n = { 0 };
+        struct fake_ip_table n = { 0 };
         uint8_t v4[4], v6[16];
         char text[INET6_ADDRSTRLEN];
-        assert_int_equal(placeholders_get_number(&n, "example.com"), 0);
-        assert_int_equal(placeholders_get_number(&n, "example.org"), 1);
-        assert_int_equal(placeholders_get_number(&n, "example.com"), 0);
-        placeholder_v4(1, v4);
-        placeholder_v6(1, v6);
+        assert_int_equal(fake_ip_get_number(&n, "example.com"), 0);
+        assert_int_equal(fake_ip_get_number(&n, "example.org"), 1);
+        assert_int_equal(fake_ip_get_number(&n, "example.com"), 0);
+        fake_ip_v4(1, v4);
+        fake_ip_v6(1, v6);
         assert_string_equal(inet_ntop(AF_INET, v4, text, sizeof text), "198.18.0.3");
-        assert_string_equal(placeholders_find(&n, v4, sizeof v4), "example.org");
+        assert_string_equal(fake_ip_find(&n, v4, sizeof v4), "example.org");
         assert_string_equal(inet_ntop(AF_INET6, v6, text, sizeof text), "fd72:696e:6777:616c::3");
-        assert_string_equal(placeholders_find(&n, v6, sizeof v6), "example.org");
-        placeholders_done(&n);
+        assert_string_equal(fake_ip_find(&n, v6, sizeof v6), "example.org");
+        fake_ip_done(&n);
 }
 
 static void test_other_addresses_represent_no_name(void **state)
@@ -59,36 +59,36 @@ static void test_other_addresses_represent_no_name(void **state)
                 "::2",
                 "::ffff:198.18.0.2",
         };
-        struct placeholders n = { 0 };
-        assert_int_equal(placeholders_get_number(&n, "example.com"), 0);
+        struct fake_ip_table n = { 0 };
+        assert_int_equal(fake_ip_get_number(&n, "example.com"), 0);
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
                 uint8_t bytes[16];
                 bool v6 = strchr(rows[i], ':');
                 assert_int_equal(inet_pton(v6 ? AF_INET6 : AF_INET, rows[i], bytes), 1);
-                if (placeholders_find(&n, bytes, v6 ? 16 : 4))
+                if (fake_ip_find(&n, bytes, v6 ? 16 : 4))
                         fail_msg("%s represents a name", rows[i]);
         }
-        placeholders_done(&n);
+        fake_ip_done(&n);
 }
 
 static void test_many_names_keep_their_addresses_and_too_many_are_refused(void **state)
 {
         (void)state;
-        struct placeholders n = { 0 };
+        struct fake_ip_table n = { 0 };
         char name[32];
-        for (int i = 0; i < PLACEHOLDERS_MAX; i++) {
+        for (int i = 0; i < FAKE_IP_MAX; i++) {
                 (void)snprintf(name, sizeof name, "n%d.example.com", i);
-                assert_int_equal(placeholders_get_number(&n, name), i);
+                assert_int_equal(fake_ip_get_number(&n, name), i);
         }
-        assert_int_equal(placeholders_get_number(&n, "one.more.example.com"), -ENOSPC);
-        for (size_t i = 0; i < PLACEHOLDERS_MAX; i++) {
+        assert_int_equal(fake_ip_get_number(&n, "one.more.example.com"), -ENOSPC);
+        for (size_t i = 0; i < FAKE_IP_MAX; i++) {
                 uint8_t v4[4];
                 (void)snprintf(name, sizeof name, "n%zu.example.com", i);
-                placeholder_v4(i, v4);
-                assert_string_equal(placeholders_find(&n, v4, sizeof v4), name);
-                assert_int_equal(placeholders_get_number(&n, name), (int)i);
+                fake_ip_v4(i, v4);
+                assert_string_equal(fake_ip_find(&n, v4, sizeof v4), name);
+                assert_int_equal(fake_ip_get_number(&n, name), (int)i);
         }
-        placeholders_done(&n);
+        fake_ip_done(&n);
 }
 
 /* --- reporting to the front --- */
@@ -121,7 +121,7 @@ static void test_the_same_refusal_is_reported_at_powers_of_two(void **state)
 {
         (void)state;
         struct front f;
-        struct egress_event event = { .reason = REASON_NAME, .rule = -1, .host = "example.com" }, received;
+        struct egress_event event = { .reason = REASON_HOST_NOT_ALLOWED, .rule = -1, .host = "example.com" }, received;
         unsigned reported = 0, counted = 0;
         open_front(&f);
         for (int i = 0; i < 1000; i++) {
@@ -149,7 +149,7 @@ static void test_different_refusals_are_reported_up_to_a_limit(void **state)
         unsigned reported = 0;
         open_front(&f);
         for (int i = 0; i < REFUSALS_REPORTED_MAX + 5; i++) {
-                struct egress_event event = { .reason = REASON_NAME, .rule = -1 };
+                struct egress_event event = { .reason = REASON_HOST_NOT_ALLOWED, .rule = -1 };
                 (void)snprintf(event.host, sizeof event.host, "n%d.example.com", i);
                 report_refusal(&f.reporter, &event);
                 while (receive(&f, &received))
@@ -193,7 +193,7 @@ static size_t write_hello(const char *name, uint8_t *ret)
 static enum inspection_result inspect(uint16_t port, const void *bytes, size_t length, struct inspection_verdict *ret)
 {
         struct inspection i;
-        inspection_begin(&i, "example.com", port, false);
+        inspection_init(&i, "example.com", port, false);
         enum inspection_result result = inspection_inspect(&i, bytes, length, false, ret);
         inspection_done(&i);
         text_done(&ret->replacement);
@@ -207,17 +207,17 @@ static void test_tls_must_name_the_host(void **state)
                 const char *name;
                 uint16_t port;
                 enum inspection_result result;
-                enum egress_reason reason;
+                enum deny_reason reason;
         } rows[] = {
-                { "example.com", 443, INSPECTION_ALL, REASON_NONE },
-                { "EXAMPLE.com", 443, INSPECTION_ALL, REASON_NONE },
-                { "example.com", 8443, INSPECTION_ALL, REASON_NONE },
-                { "www.example.com", 443, INSPECTION_REFUSE, REASON_OTHER_SNI },
-                { "example.com.evil.org", 443, INSPECTION_REFUSE, REASON_OTHER_SNI },
-                { "evil.org", 8443, INSPECTION_REFUSE, REASON_OTHER_SNI },
-                { NULL, 443, INSPECTION_REFUSE, REASON_NO_SNI },
-                { "93.184.216.34", 443, INSPECTION_REFUSE, REASON_BAD_TLS },
-                { "example.com", 80, INSPECTION_REFUSE, REASON_NO_HTTP },
+                { "example.com", 443, INSPECTION_PASS_REST, REASON_NONE },
+                { "EXAMPLE.com", 443, INSPECTION_PASS_REST, REASON_NONE },
+                { "example.com", 8443, INSPECTION_PASS_REST, REASON_NONE },
+                { "www.example.com", 443, INSPECTION_DENY, REASON_SNI_MISMATCH },
+                { "example.com.evil.org", 443, INSPECTION_DENY, REASON_SNI_MISMATCH },
+                { "evil.org", 8443, INSPECTION_DENY, REASON_SNI_MISMATCH },
+                { NULL, 443, INSPECTION_DENY, REASON_NO_SNI },
+                { "93.184.216.34", 443, INSPECTION_DENY, REASON_MALFORMED_TLS },
+                { "example.com", 80, INSPECTION_DENY, REASON_NOT_HTTP },
         };
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
                 uint8_t bytes[512];
@@ -227,8 +227,8 @@ static void test_tls_must_name_the_host(void **state)
                 if (result != rows[i].result || verdict.reason != rows[i].reason)
                         fail_msg("%s, port %u: result %d, reason %d", rows[i].name, rows[i].port, result,
                                  verdict.reason);
-                for (size_t prefix = 1; prefix < length && rows[i].result == INSPECTION_ALL; prefix++)
-                        assert_int_equal(inspect(rows[i].port, bytes, prefix, &verdict), INSPECTION_MORE);
+                for (size_t prefix = 1; prefix < length && rows[i].result == INSPECTION_PASS_REST; prefix++)
+                        assert_int_equal(inspect(rows[i].port, bytes, prefix, &verdict), INSPECTION_NEED_MORE);
         }
 }
 
@@ -239,41 +239,42 @@ static void test_http_must_name_the_host_and_other_protocols_need_another_port(v
                 const char *bytes;
                 uint16_t port;
                 enum inspection_result result;
-                enum egress_reason reason;
+                enum deny_reason reason;
         } rows[] = {
                 { "GET / HTTP/1.1\r\nHost: example.com\r\n\r\n", 80, INSPECTION_REPLACE, REASON_NONE },
                 { "GET / HTTP/1.1\r\nHost: Example.COM:80\r\n\r\n", 80, INSPECTION_REPLACE, REASON_NONE },
                 { "GET / HTTP/1.1\r\nHost: example.com:8080\r\n\r\n", 8080, INSPECTION_REPLACE, REASON_NONE },
-                { "GET / HTTP/1.1\r\nHost: example.com:8080\r\n\r\n", 80, INSPECTION_REFUSE, REASON_OTHER_HOST },
-                { "GET / HTTP/1.1\r\nHost: evil.org\r\n\r\n", 80, INSPECTION_REFUSE, REASON_OTHER_HOST },
-                { "GET / HTTP/1.1\r\nHost: evil.org\r\n\r\n", 8080, INSPECTION_REFUSE, REASON_OTHER_HOST },
-                { "GET http://evil.org/ HTTP/1.1\r\nHost: evil.org\r\n\r\n", 80, INSPECTION_REFUSE, REASON_OTHER_HOST },
-                { "GET http://evil.org/ HTTP/1.1\r\nHost: example.com\r\n\r\n", 80, INSPECTION_REFUSE,
-                  REASON_BAD_HTTP },
-                { "CONNECT evil.org:443 HTTP/1.1\r\nHost: evil.org:443\r\n\r\n", 80, INSPECTION_REFUSE,
-                  REASON_BAD_HTTP },
-                { "GET / HTTP/1.1\r\nHost: example.com\r\nHost: evil.org\r\n\r\n", 80, INSPECTION_REFUSE,
-                  REASON_BAD_HTTP },
-                { "GET / HTTP/1.0\r\n\r\n", 80, INSPECTION_REFUSE, REASON_BAD_HTTP },
-                { "GET / HTTP/1.1\r\nHost : example.com\r\n\r\n", 80, INSPECTION_REFUSE, REASON_BAD_HTTP },
-                { "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 80, INSPECTION_REFUSE, REASON_NO_HTTP },
+                { "GET / HTTP/1.1\r\nHost: example.com:8080\r\n\r\n", 80, INSPECTION_DENY, REASON_HOST_MISMATCH },
+                { "GET / HTTP/1.1\r\nHost: evil.org\r\n\r\n", 80, INSPECTION_DENY, REASON_HOST_MISMATCH },
+                { "GET / HTTP/1.1\r\nHost: evil.org\r\n\r\n", 8080, INSPECTION_DENY, REASON_HOST_MISMATCH },
+                { "GET http://evil.org/ HTTP/1.1\r\nHost: evil.org\r\n\r\n", 80, INSPECTION_DENY,
+                  REASON_HOST_MISMATCH },
+                { "GET http://evil.org/ HTTP/1.1\r\nHost: example.com\r\n\r\n", 80, INSPECTION_DENY,
+                  REASON_MALFORMED_HTTP },
+                { "CONNECT evil.org:443 HTTP/1.1\r\nHost: evil.org:443\r\n\r\n", 80, INSPECTION_DENY,
+                  REASON_MALFORMED_HTTP },
+                { "GET / HTTP/1.1\r\nHost: example.com\r\nHost: evil.org\r\n\r\n", 80, INSPECTION_DENY,
+                  REASON_MALFORMED_HTTP },
+                { "GET / HTTP/1.0\r\n\r\n", 80, INSPECTION_DENY, REASON_MALFORMED_HTTP },
+                { "GET / HTTP/1.1\r\nHost : example.com\r\n\r\n", 80, INSPECTION_DENY, REASON_MALFORMED_HTTP },
+                { "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 80, INSPECTION_DENY, REASON_NOT_HTTP },
                 { "\r\nGET / HTTP/1.1\r\nHost: example.com\r\n\r\n", 80, INSPECTION_REPLACE, REASON_NONE },
-                { "\r\nGET / HTTP/1.1\r\nHost: evil.org\r\n\r\n", 8080, INSPECTION_REFUSE, REASON_OTHER_HOST },
-                { "get\t/ http/1.1\r\nHost: evil.org\r\n\r\n", 8080, INSPECTION_REFUSE, REASON_BAD_HTTP },
-                { "SSH-2.0-OpenSSH_9.2\r\n", 80, INSPECTION_REFUSE, REASON_NO_HTTP },
-                { "SSH-2.0-OpenSSH_9.2\r\n", 443, INSPECTION_REFUSE, REASON_NO_TLS },
-                { "SSH-2.0-OpenSSH_9.2\r\n", 22, INSPECTION_ALL, REASON_NONE },
-                { "GET /\x01 HTTP/1.1\r\nHost: evil.org\r\n\r\n", 8080, INSPECTION_REFUSE, REASON_BAD_HTTP },
-                { " \r\n \x1cGET / HTTP/1.1\r\nHost: evil.org\r\n\r\n", 8080, INSPECTION_REFUSE, REASON_BAD_HTTP },
-                { "{\"word\": 1}", 9000, INSPECTION_ALL, REASON_NONE },
-                { "PING\r\n", 6379, INSPECTION_ALL, REASON_NONE },
-                { "\x01\x02", 5432, INSPECTION_ALL, REASON_NONE },
+                { "\r\nGET / HTTP/1.1\r\nHost: evil.org\r\n\r\n", 8080, INSPECTION_DENY, REASON_HOST_MISMATCH },
+                { "get\t/ http/1.1\r\nHost: evil.org\r\n\r\n", 8080, INSPECTION_DENY, REASON_MALFORMED_HTTP },
+                { "SSH-2.0-OpenSSH_9.2\r\n", 80, INSPECTION_DENY, REASON_NOT_HTTP },
+                { "SSH-2.0-OpenSSH_9.2\r\n", 443, INSPECTION_DENY, REASON_NOT_TLS },
+                { "SSH-2.0-OpenSSH_9.2\r\n", 22, INSPECTION_PASS_REST, REASON_NONE },
+                { "GET /\x01 HTTP/1.1\r\nHost: evil.org\r\n\r\n", 8080, INSPECTION_DENY, REASON_MALFORMED_HTTP },
+                { " \r\n \x1cGET / HTTP/1.1\r\nHost: evil.org\r\n\r\n", 8080, INSPECTION_DENY, REASON_MALFORMED_HTTP },
+                { "{\"word\": 1}", 9000, INSPECTION_PASS_REST, REASON_NONE },
+                { "PING\r\n", 6379, INSPECTION_PASS_REST, REASON_NONE },
+                { "\x01\x02", 5432, INSPECTION_PASS_REST, REASON_NONE },
                 { "USER me", 21, INSPECTION_PASS, REASON_NONE },
                 /* The end of this head would be refused. */
                 { "GET / HTTP/1.1\r\nHost: evil.org\r\n", 8080, INSPECTION_PASS, REASON_NONE },
-                { "GET / HTTP/1.1\nHost: evil.org\n\n", 8080, INSPECTION_REFUSE, REASON_BAD_HTTP },
-                { "GET / HTTP/1.1\r\nHost: evil.org\n", 8080, INSPECTION_REFUSE, REASON_BAD_HTTP },
-                { "GET / HTTP/1.1\r\nHost: exam", 80, INSPECTION_MORE, REASON_NONE },
+                { "GET / HTTP/1.1\nHost: evil.org\n\n", 8080, INSPECTION_DENY, REASON_MALFORMED_HTTP },
+                { "GET / HTTP/1.1\r\nHost: evil.org\n", 8080, INSPECTION_DENY, REASON_MALFORMED_HTTP },
+                { "GET / HTTP/1.1\r\nHost: exam", 80, INSPECTION_NEED_MORE, REASON_NONE },
         };
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
                 struct inspection_verdict verdict;
@@ -285,26 +286,26 @@ static void test_http_must_name_the_host_and_other_protocols_need_another_port(v
 }
 
 /* Inspects everything that a program sends, in pieces. *ret gets the bytes that passed. */
-static enum egress_reason relay_all(uint16_t port, const char *bytes, size_t piece, struct text *ret)
+static enum deny_reason relay_all(uint16_t port, const char *bytes, size_t piece, struct text *ret)
 {
         struct inspection i;
         struct inspection_verdict verdict = { 0 };
         size_t at = 0, shown = 0, length = strlen(bytes);
-        inspection_begin(&i, "example.com", port, false);
+        inspection_init(&i, "example.com", port, false);
         while (at < length) {
                 if (shown <= at)
                         shown = at + piece < length ? at + piece : length;
                 enum inspection_result result =
                         inspection_inspect(&i, (const uint8_t *)bytes + at, shown - at, false, &verdict);
-                if (result == INSPECTION_REFUSE)
+                if (result == INSPECTION_DENY)
                         break;
-                if (result == INSPECTION_MORE) {
+                if (result == INSPECTION_NEED_MORE) {
                         if (shown == length)
                                 break;
                         shown += piece < length - shown ? piece : length - shown;
                         continue;
                 }
-                if (result == INSPECTION_ALL)
+                if (result == INSPECTION_PASS_REST)
                         verdict.bytes = length - at;
                 text_add_bytes(ret, result == INSPECTION_REPLACE ? verdict.replacement.data : bytes + at,
                                result == INSPECTION_REPLACE ? verdict.replacement.length : verdict.bytes);
@@ -339,8 +340,8 @@ static void test_every_request_of_a_connection_is_inspected(void **state)
                         CLEANUP_TEXT struct text all = { 0 }, out = { 0 };
                         text_add(&all, rows[i].good);
                         text_add(&all, rows[i].bad);
-                        enum egress_reason reason = relay_all(80, all.data, pieces[j], &out);
-                        assert_int_equal(reason, *rows[i].bad ? REASON_OTHER_HOST : REASON_NONE);
+                        enum deny_reason reason = relay_all(80, all.data, pieces[j], &out);
+                        assert_int_equal(reason, *rows[i].bad ? REASON_HOST_MISMATCH : REASON_NONE);
                         assert_string_equal(out.data, rows[i].good);
                 }
         }
@@ -351,22 +352,22 @@ static void test_on_other_ports_a_request_for_another_host_never_passes_complete
         (void)state;
         static const struct {
                 const char *bytes;
-                enum egress_reason reason;
+                enum deny_reason reason;
         } rows[] = {
                 { "GET / HTTP/1.1\r\nHost: example.com:8080\r\n\r\n", REASON_NONE },
-                { "GET / HTTP/1.1\r\nHost: evil.org:8080\r\n\r\n", REASON_OTHER_HOST },
-                { "\r\n\r\nGET / HTTP/1.1\r\nHost: evil.org:8080\r\n\r\n", REASON_OTHER_HOST },
-                { "GET / HTTP/1.1\nHost: evil.org:8080\n\n", REASON_BAD_HTTP },
-                { "get / http/1.1\r\nHost: evil.org:8080\r\n\r\n", REASON_BAD_HTTP },
+                { "GET / HTTP/1.1\r\nHost: evil.org:8080\r\n\r\n", REASON_HOST_MISMATCH },
+                { "\r\n\r\nGET / HTTP/1.1\r\nHost: evil.org:8080\r\n\r\n", REASON_HOST_MISMATCH },
+                { "GET / HTTP/1.1\nHost: evil.org:8080\n\n", REASON_MALFORMED_HTTP },
+                { "get / http/1.1\r\nHost: evil.org:8080\r\n\r\n", REASON_MALFORMED_HTTP },
                 { "GET / HTTP/1.1\r\nHost: example.com:8080\r\n\r\nGET / HTTP/1.1\r\nHost: evil.org:8080\r\n\r\n",
-                  REASON_OTHER_HOST },
+                  REASON_HOST_MISMATCH },
                 { "hello\r\nGET / HTTP/1.1\r\nHost: evil.org:8080\r\n\r\n", REASON_NONE }, /* not a request */
         };
         static const size_t pieces[] = { 1, 2, 7, 4096 };
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
                 for (size_t j = 0; j < ARRAY_SIZE(pieces); j++) {
                         CLEANUP_TEXT struct text out = { 0 };
-                        enum egress_reason reason = relay_all(8080, rows[i].bytes, pieces[j], &out);
+                        enum deny_reason reason = relay_all(8080, rows[i].bytes, pieces[j], &out);
                         if (reason != rows[i].reason)
                                 fail_msg("%s in pieces of %zu: reason %d", rows[i].bytes, pieces[j], reason);
                         if (reason != REASON_NONE && out.length >= strlen(rows[i].bytes))
@@ -386,21 +387,21 @@ static void test_after_an_upgrade_the_servers_answer_decides_the_protocol(void *
                 const char *answer;
                 enum inspection_result next;
         } rows[] = {
-                { "HTTP/1.1 101 Switching Protocols\r\n", INSPECTION_ALL },
-                { "HTTP/1.1 200 OK\r\n", INSPECTION_REFUSE },
-                { "what is this\r\n", INSPECTION_REFUSE },
+                { "HTTP/1.1 101 Switching Protocols\r\n", INSPECTION_PASS_REST },
+                { "HTTP/1.1 200 OK\r\n", INSPECTION_DENY },
+                { "what is this\r\n", INSPECTION_DENY },
         };
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
                 struct inspection x;
                 struct inspection_verdict verdict;
-                inspection_begin(&x, "example.com", 80, false);
+                inspection_init(&x, "example.com", 80, false);
                 assert_int_equal(inspection_inspect(&x, (const uint8_t *)request, strlen(request), false, &verdict),
                                  INSPECTION_REPLACE);
                 text_done(&verdict.replacement);
                 assert_int_equal(inspection_inspect(&x, (const uint8_t *)OTHER, strlen(OTHER), false, &verdict),
-                                 INSPECTION_WAIT);
-                assert_false(inspection_answer(&x, (const uint8_t *)"HTTP/1.1 1", 10));
-                assert_true(inspection_answer(&x, (const uint8_t *)rows[i].answer, strlen(rows[i].answer)));
+                                 INSPECTION_NEED_RESPONSE);
+                assert_false(inspection_feed_response(&x, (const uint8_t *)"HTTP/1.1 1", 10));
+                assert_true(inspection_feed_response(&x, (const uint8_t *)rows[i].answer, strlen(rows[i].answer)));
                 assert_int_equal(inspection_inspect(&x, (const uint8_t *)OTHER, strlen(OTHER), false, &verdict),
                                  rows[i].next);
                 text_done(&verdict.replacement);
@@ -439,32 +440,32 @@ static void test_a_second_client_hello_is_inspected_if_the_server_requests_it(vo
                 size_t length;
                 const char *second;
                 enum inspection_result result;
-                enum egress_reason reason;
+                enum deny_reason reason;
         } rows[] = {
-                { retry_request, sizeof retry_request, "example.com", INSPECTION_ALL, REASON_NONE },
-                { retry_request, sizeof retry_request, "evil.org", INSPECTION_REFUSE, REASON_OTHER_SNI },
-                { retry_request, sizeof retry_request, NULL, INSPECTION_REFUSE, REASON_NO_SNI },
+                { retry_request, sizeof retry_request, "example.com", INSPECTION_PASS_REST, REASON_NONE },
+                { retry_request, sizeof retry_request, "evil.org", INSPECTION_DENY, REASON_SNI_MISMATCH },
+                { retry_request, sizeof retry_request, NULL, INSPECTION_DENY, REASON_NO_SNI },
                 /* The server would ignore a second hello. */
-                { server_hello, sizeof server_hello, "evil.org", INSPECTION_ALL, REASON_NONE },
-                { alert, sizeof alert, "evil.org", INSPECTION_REFUSE, REASON_OTHER_SNI }, /* more may follow */
-                { alert, sizeof alert, "example.com", INSPECTION_ALL, REASON_NONE },
-                { truncated, sizeof truncated, "evil.org", INSPECTION_REFUSE, REASON_OTHER_SNI },
+                { server_hello, sizeof server_hello, "evil.org", INSPECTION_PASS_REST, REASON_NONE },
+                { alert, sizeof alert, "evil.org", INSPECTION_DENY, REASON_SNI_MISMATCH }, /* more may follow */
+                { alert, sizeof alert, "example.com", INSPECTION_PASS_REST, REASON_NONE },
+                { truncated, sizeof truncated, "evil.org", INSPECTION_DENY, REASON_SNI_MISMATCH },
         };
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
                 uint8_t bytes[512];
                 struct inspection x;
                 struct inspection_verdict verdict;
-                inspection_begin(&x, "example.com", 443, false);
+                inspection_init(&x, "example.com", 443, false);
                 size_t length = write_tls13_hello("example.com", bytes);
                 assert_int_equal(inspection_inspect(&x, bytes, length, false, &verdict), INSPECTION_PASS);
                 assert_int_equal(verdict.bytes, length);
-                assert_true(inspection_awaits_answer(&x));
+                assert_true(inspection_wants_response(&x));
                 for (size_t n = 1; n < rows[i].length && rows[i].length == sizeof retry_request; n++)
-                        assert_false(inspection_answer(&x, rows[i].answer, n));
-                assert_true(inspection_answer(&x, rows[i].answer, rows[i].length));
-                assert_false(inspection_awaits_answer(&x));
+                        assert_false(inspection_feed_response(&x, rows[i].answer, n));
+                assert_true(inspection_feed_response(&x, rows[i].answer, rows[i].length));
+                assert_false(inspection_wants_response(&x));
                 if (rows[i].answer == retry_request) {
-                        assert_int_equal(inspection_inspect(&x, early_data, 5, false, &verdict), INSPECTION_MORE);
+                        assert_int_equal(inspection_inspect(&x, early_data, 5, false, &verdict), INSPECTION_NEED_MORE);
                         assert_int_equal(inspection_inspect(&x, early_data, sizeof early_data, false, &verdict),
                                          INSPECTION_PASS);
                         assert_int_equal(verdict.bytes, 5 + 256);

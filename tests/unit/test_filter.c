@@ -67,7 +67,7 @@ static struct bpf_result run(enum filter_arch arch, unsigned rights, const struc
 
 /* --- the table, from numbers to names --- */
 
-static const char *names[FILTER_ARCHES][FILTER_NUMBERS_MAX]; /* from libseccomp and filter_numbers; or NULL */
+static const char *names[FILTER_ARCHES][FILTER_NUMBERS_MAX]; /* from libseccomp and filter_extra_numbers; or NULL */
 
 static int load_names(void **state)
 {
@@ -76,9 +76,9 @@ static int load_names(void **state)
                 for (int n = 0; n < FILTER_NUMBERS_MAX; n++)
                         names[arch][n] = seccomp_syscall_resolve_num_arch(filter_abis[arch].audit, n);
                 for (size_t i = 0; i < filter_number_count; i++) {
-                        int n = filter_numbers[i].numbers[arch];
+                        int n = filter_extra_numbers[i].numbers[arch];
                         if (n >= 0 && !names[arch][n])
-                                names[arch][n] = strdup(filter_numbers[i].call);
+                                names[arch][n] = strdup(filter_extra_numbers[i].call);
                 }
         }
         return 0;
@@ -167,7 +167,7 @@ static void test_the_kernel_would_accept_each_program(void **state)
         for (enum filter_arch arch = 0; arch < FILTER_ARCHES; arch++) {
                 print_message("%s, instructions:", filter_abis[arch].name);
                 for (unsigned rights = 0; rights < FILTER_RIGHTS_COUNT; rights++) {
-                        const struct filter_span *span = &programs[arch]->variants[rights];
+                        const struct program_slice *span = &programs[arch]->variants[rights];
                         assert_int_equal(bpf_check(programs[arch]->code + span->start, span->count), 0);
                         print_message(" %u", span->count);
                 }
@@ -331,9 +331,10 @@ static void test_our_numbers_agree_with_libseccomp(void **state)
         (void)state;
         for (size_t i = 0; i < filter_number_count; i++)
                 for (enum filter_arch arch = 0; arch < FILTER_ARCHES; arch++) {
-                        int n = seccomp_syscall_resolve_name_arch(filter_abis[arch].audit, filter_numbers[i].call);
-                        if (n != __NR_SCMP_ERROR && (n < 0 ? -1 : n) != filter_numbers[i].numbers[arch])
-                                fail_msg("%s on %s is %d", filter_numbers[i].call, filter_abis[arch].name, n);
+                        int n = seccomp_syscall_resolve_name_arch(filter_abis[arch].audit,
+                                                                  filter_extra_numbers[i].call);
+                        if (n != __NR_SCMP_ERROR && (n < 0 ? -1 : n) != filter_extra_numbers[i].numbers[arch])
+                                fail_msg("%s on %s is %d", filter_extra_numbers[i].call, filter_abis[arch].name, n);
                 }
 }
 

@@ -38,7 +38,7 @@ static const struct filter_programs *const programs[FILTER_ARCHES] = {
 
 static size_t join(enum filter_arch arch, unsigned rights, unsigned guard, struct sock_filter code[JOINED_MAX])
 {
-        const struct filter_span *first = &programs[arch]->guards[guard], *second = &programs[arch]->variants[rights];
+        const struct program_slice *first = &programs[arch]->guards[guard], *second = &programs[arch]->variants[rights];
         assert_true(first->count + second->count <= JOINED_MAX);
         memcpy(code, programs[arch]->code + first->start, first->count * sizeof *code);
         memcpy(code + first->count, programs[arch]->code + second->start, second->count * sizeof *code);
@@ -48,8 +48,8 @@ static size_t join(enum filter_arch arch, unsigned rights, unsigned guard, struc
 static int find_number(enum filter_arch arch, const char *call)
 {
         for (size_t i = 0; i < filter_number_count; i++)
-                if (!strcmp(filter_numbers[i].call, call))
-                        return filter_numbers[i].numbers[arch];
+                if (!strcmp(filter_extra_numbers[i].call, call))
+                        return filter_extra_numbers[i].numbers[arch];
         return seccomp_syscall_resolve_name_arch(filter_abis[arch].audit, call);
 }
 

@@ -14,7 +14,7 @@
 /* In two pieces, so that scanners do not take this file for a leak. */
 #define KEY "AKIA" "IOSFODNN7ABCDEFG"
 
-static struct plan_command denied[] = { { .name = "sudo", .from = { .name = "test" } } };
+static struct plan_denied_command denied[] = { { .name = "sudo", .from = { .name = "test" } } };
 static const struct plan plan = { .denied_commands = denied, .denied_command_count = 1 };
 
 static bool refuse_to_ascii(const char *name, char *ret, size_t size)
@@ -30,7 +30,7 @@ static void check(const char *tool, const char *parameter, const char *value, co
         const struct gate gate = { .plan = &plan, .to_ascii = refuse_to_ascii };
         CLEANUP_TEXT struct text why = { 0 };
         CLEANUP_JSON json_t *arguments = json_pack("{s:s}", parameter, value);
-        bool refused = gate_refuses(&gate, tool, arguments, &why);
+        bool refused = gate_check_call(&gate, tool, arguments, &why);
         if (refused != (expected != NULL) || (expected && !strstr(why.data, expected)))
                 fail_msg("%s %s: %s", tool, value, why.data ? why.data : "let through");
 }
@@ -49,8 +49,8 @@ static void test_only_commands_of_bash_and_urls_of_web_fetch_are_checked(void **
         const struct gate gate = { .plan = &plan, .to_ascii = refuse_to_ascii };
         CLEANUP_TEXT struct text why = { 0 };
         CLEANUP_JSON json_t *not_a_string = json_pack("{s:i}", "command", 7);
-        assert_false(gate_refuses(&gate, "Bash", not_a_string, &why)); /* the tool itself reports the error */
-        assert_false(gate_refuses(&gate, "Bash", NULL, &why));
+        assert_false(gate_check_call(&gate, "Bash", not_a_string, &why)); /* the tool itself reports the error */
+        assert_false(gate_check_call(&gate, "Bash", NULL, &why));
 }
 
 static void test_secrets_are_scrubbed_from_every_text_but_image_data(void **state)
@@ -64,7 +64,7 @@ static void test_secrets_are_scrubbed_from_every_text_but_image_data(void **stat
         CLEANUP_JSON json_t *value = json_pack("{s:[{s:s, s:s}, {s:s, s:s}], s:{s:[s, i]}}", "content", "type", "text",
                                                "text", "a " KEY " b", "type", "image", "data", KEY, "structuredContent",
                                                "paths", KEY, 7);
-        CLEANUP_JSON json_t *counted = gate_scrub(&gate, value, &failed);
+        CLEANUP_JSON json_t *counted = gate_scrub_result(&gate, value, &failed);
         char *text = json_dumps(value, JSON_COMPACT), *counts = json_dumps(counted, JSON_COMPACT);
         assert_false(failed);
         assert_string_equal(text, "{\"content\":[{\"type\":\"text\",\"text\":\"a [REDACTED:aws-access-key] b\"},"
@@ -74,7 +74,7 @@ static void test_secrets_are_scrubbed_from_every_text_but_image_data(void **stat
         free(text);
         free(counts);
         CLEANUP_JSON json_t *plain = json_pack("{s:s}", "text", "nothing to hide");
-        assert_null(gate_scrub(&gate, plain, &failed));
+        assert_null(gate_scrub_result(&gate, plain, &failed));
         assert_false(failed);
         assert_string_equal(json_string_value(json_object_get(plain, "text")), "nothing to hide");
 }

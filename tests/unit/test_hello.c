@@ -11,7 +11,7 @@
 
 #include "base/fd.h"
 #include "base/memory.h"
-#include "egress/hello.h"
+#include "egress/client_hello.h"
 
 enum { RECORD_HEADER = 5, BUILT_MAX = HELLO_MAX + 1024 };
 
@@ -56,24 +56,27 @@ static void add_records(struct built *b, const uint8_t *message, size_t length, 
 }
 
 /* Inspects a copy of exactly this size, so that a sanitizer finds reads beyond its end. */
-static enum hello_state inspect(const uint8_t *bytes, size_t length, struct hello *ret)
+static enum client_hello_state inspect(const uint8_t *bytes, size_t length, struct client_hello *ret)
 {
         CLEANUP_FREE uint8_t *copy = malloc(length ? length : 1);
         assert_non_null(copy);
         memcpy(copy, bytes, length);
-        return hello_inspect(copy, length, ret);
+        return client_hello_parse(copy, length, ret);
 }
 
-/* Inspects every prefix and returns the last result: HELLO_MORE, until the result is known and does not change. */
-static enum hello_state inspect_prefixes(const uint8_t *bytes, size_t length, struct hello *ret)
+/*
+ * Inspects every prefix and returns the last result: CLIENT_HELLO_INCOMPLETE, until the result is known and does not
+ * change.
+ */
+static enum client_hello_state inspect_prefixes(const uint8_t *bytes, size_t length, struct client_hello *ret)
 {
-        enum hello_state state = HELLO_MORE;
+        enum client_hello_state state = CLIENT_HELLO_INCOMPLETE;
         for (size_t prefix = 1; prefix <= length; prefix++) {
-                struct hello h = { .length = 7 };
-                enum hello_state now = inspect(bytes, prefix, &h);
-                if (state != HELLO_MORE && now != state)
+                struct client_hello h = { .length = 7 };
+                enum client_hello_state now = inspect(bytes, prefix, &h);
+                if (state != CLIENT_HELLO_INCOMPLETE && now != state)
                         fail_msg("%d became %d with byte %zu of %zu", (int)state, (int)now, prefix, length);
-                if (now == HELLO_COMPLETE && state == HELLO_MORE)
+                if (now == HELLO_COMPLETE && state == CLIENT_HELLO_INCOMPLETE)
                         *ret = h;
                 if (now == HELLO_COMPLETE)
                         assert_memory_equal(ret->server_name, h.server_name, strlen(h.server_name) + 1);
@@ -152,7 +155,7 @@ static void test_hellos_of_real_clients_are_parsed(void **state)
         };
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
                 struct built b;
-                struct hello h;
+                struct client_hello h;
                 read_captured(rows[i].file, &b);
                 size_t length = b.length;
                 add(&b, "\x14\3\3\0\1\1", 6); /* bytes after the message are ignored */
@@ -169,7 +172,7 @@ static void test_the_result_is_the_same_for_any_split_into_records(void **state)
 {
         (void)state;
         struct built b, split;
-        struct hello h;
+        struct client_hello h;
         read_captured("curl", &b);
         const uint8_t *message = b.bytes + RECORD_HEADER;
         size_t length = b.length - RECORD_HEADER;
@@ -178,8 +181,8 @@ static void test_the_result_is_the_same_for_any_split_into_records(void **state)
                 split.length = 0;
                 add_records(&split, message, length, size);
                 size_t records = (length + size - 1) / size;
-                enum hello_state result = inspect_prefixes(split.bytes, split.length, &h);
-                assert_int_equal(result, records <= HELLO_RECORDS_MAX ? HELLO_COMPLETE : HELLO_BAD);
+                enum client_hello_state result = inspect_prefixes(split.bytes, split.length, &h);
+                assert_int_equal(result, records <= HELLO_RECORDS_MAX ? HELLO_COMPLETE : CLIENT_HELLO_MALFORMED);
                 if (result != HELLO_COMPLETE)
                         continue;
                 assert_string_equal(h.server_name, "www.example.com");
@@ -229,10 +232,10 @@ static void test_names_are_canonical_and_malformed_ones_are_refused(void **state
                 { BYTES("-a.example"), NULL },
         };
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-                struct hello h;
+                struct client_hello h;
                 const struct built *b = build_hello_with_name(rows[i].name.data, rows[i].name.length);
-                enum hello_state result = inspect_prefixes(b->bytes, b->length, &h);
-                if (result != (rows[i].canonical ? HELLO_COMPLETE : HELLO_BAD))
+                enum client_hello_state result = inspect_prefixes(b->bytes, b->length, &h);
+                if (result != (rows[i].canonical ? HELLO_COMPLETE : CLIENT_HELLO_MALFORMED))
                         fail_msg("'%s': %d", rows[i].name.data, (int)result);
                 if (rows[i].canonical)
                         assert_string_equal(h.server_name, rows[i].canonical);
@@ -243,7 +246,7 @@ static void test_the_length_of_a_name_is_limited(void **state)
 {
         (void)state;
         char name[600];
-        struct hello h;
+        struct client_hello h;
         for (size_t i = 0; i < sizeof name; i++)
                 name[i] = i % 2 ? '.' : 'a';
         const struct built *b = build_hello_with_name(name, 253);
@@ -254,13 +257,13 @@ static void test_the_length_of_a_name_is_limited(void **state)
         assert_int_equal(strlen(h.server_name), 253);
         for (size_t length = 255; length <= sizeof name; length++) {
                 b = build_hello_with_name(name, length);
-                assert_int_equal(inspect(b->bytes, b->length, &h), HELLO_BAD);
+                assert_int_equal(inspect(b->bytes, b->length, &h), CLIENT_HELLO_MALFORMED);
         }
         memset(name, 'a', sizeof name);
         b = build_hello_with_name(name, 63);
         assert_int_equal(inspect(b->bytes, b->length, &h), HELLO_COMPLETE);
         b = build_hello_with_name(name, 64);
-        assert_int_equal(inspect(b->bytes, b->length, &h), HELLO_BAD);
+        assert_int_equal(inspect(b->bytes, b->length, &h), CLIENT_HELLO_MALFORMED);
 }
 
 /* The extension with the name "a.b". */
@@ -272,7 +275,7 @@ static void test_extensions_are_parsed_and_malformed_ones_are_refused(void **sta
         (void)state;
         static const struct {
                 struct bytes extensions;
-                enum hello_state state;
+                enum client_hello_state state;
                 const char *name;
                 bool has_ech, tls13;
         } rows[] = {
@@ -293,26 +296,26 @@ static void test_extensions_are_parsed_and_malformed_ones_are_refused(void **sta
                 { BYTES("\0\x2b\0\5\4\x0a\x0a\3\4"), HELLO_COMPLETE, "", false, true },
                 { BYTES("\0\x2b\0\5\4\3\4\3\3"), HELLO_COMPLETE, "", false, true },
 
-                { BYTES(NAME NAME), HELLO_BAD, NULL, false, false }, /* duplicates */
-                { BYTES(NAME "\xff\xff\0\0\0\0\0\x08\0\x06\0\0\3c.d"), HELLO_BAD, NULL, false, false },
-                { BYTES(NAME "\xff\xff\0\0\xff\xff\0\1x"), HELLO_BAD, NULL, false, false },
-                { BYTES(VERSIONS VERSIONS), HELLO_BAD, NULL, false, false },
-                { BYTES("\0"), HELLO_BAD, NULL, false, false }, /* truncated */
-                { BYTES("\xff\xff"), HELLO_BAD, NULL, false, false },
-                { BYTES("\xff\xff\0"), HELLO_BAD, NULL, false, false },
-                { BYTES("\xff\xff\0\1"), HELLO_BAD, NULL, false, false },
-                { BYTES(NAME "\0"), HELLO_BAD, NULL, false, false },
-                { BYTES("\0\x2b\0\0"), HELLO_BAD, NULL, false, false }, /* malformed versions */
-                { BYTES("\0\x2b\0\1\0"), HELLO_BAD, NULL, false, false },
-                { BYTES("\0\x2b\0\2\1\3"), HELLO_BAD, NULL, false, false },
-                { BYTES("\0\x2b\0\4\3\3\4\3"), HELLO_BAD, NULL, false, false },
-                { BYTES("\0\x2b\0\4\2\3\4\3"), HELLO_BAD, NULL, false, false },
-                { BYTES("\0\x2b\0\2\2\3\4"), HELLO_BAD, NULL, false, false },
+                { BYTES(NAME NAME), CLIENT_HELLO_MALFORMED, NULL, false, false }, /* duplicates */
+                { BYTES(NAME "\xff\xff\0\0\0\0\0\x08\0\x06\0\0\3c.d"), CLIENT_HELLO_MALFORMED, NULL, false, false },
+                { BYTES(NAME "\xff\xff\0\0\xff\xff\0\1x"), CLIENT_HELLO_MALFORMED, NULL, false, false },
+                { BYTES(VERSIONS VERSIONS), CLIENT_HELLO_MALFORMED, NULL, false, false },
+                { BYTES("\0"), CLIENT_HELLO_MALFORMED, NULL, false, false }, /* truncated */
+                { BYTES("\xff\xff"), CLIENT_HELLO_MALFORMED, NULL, false, false },
+                { BYTES("\xff\xff\0"), CLIENT_HELLO_MALFORMED, NULL, false, false },
+                { BYTES("\xff\xff\0\1"), CLIENT_HELLO_MALFORMED, NULL, false, false },
+                { BYTES(NAME "\0"), CLIENT_HELLO_MALFORMED, NULL, false, false },
+                { BYTES("\0\x2b\0\0"), CLIENT_HELLO_MALFORMED, NULL, false, false }, /* malformed versions */
+                { BYTES("\0\x2b\0\1\0"), CLIENT_HELLO_MALFORMED, NULL, false, false },
+                { BYTES("\0\x2b\0\2\1\3"), CLIENT_HELLO_MALFORMED, NULL, false, false },
+                { BYTES("\0\x2b\0\4\3\3\4\3"), CLIENT_HELLO_MALFORMED, NULL, false, false },
+                { BYTES("\0\x2b\0\4\2\3\4\3"), CLIENT_HELLO_MALFORMED, NULL, false, false },
+                { BYTES("\0\x2b\0\2\2\3\4"), CLIENT_HELLO_MALFORMED, NULL, false, false },
         };
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-                struct hello h;
+                struct client_hello h;
                 const struct built *b = build_hello(rows[i].extensions.data, rows[i].extensions.length);
-                enum hello_state result = inspect_prefixes(b->bytes, b->length, &h);
+                enum client_hello_state result = inspect_prefixes(b->bytes, b->length, &h);
                 if (result != rows[i].state)
                         fail_msg("row %zu: %d", i, (int)result);
                 if (result != HELLO_COMPLETE)
@@ -349,10 +352,10 @@ static void test_a_malformed_server_name_extension_is_refused(void **state)
                 BYTES("\0\0\0\4\0\2\0\0"),
         };
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-                struct hello h;
+                struct client_hello h;
                 const struct built *b = build_hello(rows[i].data, rows[i].length);
-                enum hello_state result = inspect_prefixes(b->bytes, b->length, &h);
-                if (result != HELLO_BAD)
+                enum client_hello_state result = inspect_prefixes(b->bytes, b->length, &h);
+                if (result != CLIENT_HELLO_MALFORMED)
                         fail_msg("row %zu: %d", i, (int)result);
         }
 }
@@ -361,7 +364,7 @@ static void test_the_number_of_extensions_is_limited(void **state)
 {
         (void)state;
         struct built extensions = { .length = 0 };
-        struct hello h;
+        struct client_hello h;
         for (unsigned i = 0; i < HELLO_EXTENSIONS_MAX; i++) {
                 add_u16(&extensions, 0x1000 + i);
                 add_u16(&extensions, 0);
@@ -370,7 +373,7 @@ static void test_the_number_of_extensions_is_limited(void **state)
         assert_int_equal(inspect(b->bytes, b->length, &h), HELLO_COMPLETE);
         add(&extensions, NAME, sizeof NAME - 1);
         b = build_hello(extensions.bytes, extensions.length);
-        assert_int_equal(inspect(b->bytes, b->length, &h), HELLO_BAD);
+        assert_int_equal(inspect(b->bytes, b->length, &h), CLIENT_HELLO_MALFORMED);
 }
 
 /* Offsets of the parts of a message without extensions. */
@@ -383,17 +386,17 @@ static void test_the_fields_before_the_extensions_are_checked(void **state)
                 size_t at;
                 struct bytes bytes; /* that replace the bytes there */
                 size_t length;      /* of the message, without its header */
-                enum hello_state state;
+                enum client_hello_state state;
         } rows[] = {
                 { 0, BYTES("\1"), 41, HELLO_COMPLETE }, /* unchanged: no extensions, like old clients */
-                { 0, BYTES("\2"), 41, HELLO_BAD },      /* ServerHello */
-                { 0, BYTES("\0"), 41, HELLO_BAD },
+                { 0, BYTES("\2"), 41, CLIENT_HELLO_MALFORMED },      /* ServerHello */
+                { 0, BYTES("\0"), 41, CLIENT_HELLO_MALFORMED },
                 { VERSION_AT, BYTES("\3\1"), 41, HELLO_COMPLETE },
                 { VERSION_AT, BYTES("\3\2"), 41, HELLO_COMPLETE },
-                { VERSION_AT, BYTES("\3\0"), 41, HELLO_BAD },
-                { VERSION_AT, BYTES("\3\4"), 41, HELLO_BAD },
-                { VERSION_AT, BYTES("\2\3"), 41, HELLO_BAD },
-                { SESSION_AT, BYTES("\1"), 41, HELLO_BAD },
+                { VERSION_AT, BYTES("\3\0"), 41, CLIENT_HELLO_MALFORMED },
+                { VERSION_AT, BYTES("\3\4"), 41, CLIENT_HELLO_MALFORMED },
+                { VERSION_AT, BYTES("\2\3"), 41, CLIENT_HELLO_MALFORMED },
+                { SESSION_AT, BYTES("\1"), 41, CLIENT_HELLO_MALFORMED },
                 { SESSION_AT, BYTES("\2ab\0\2\x13\1\1\0"), 43, HELLO_COMPLETE },
                 { SESSION_AT,
                   BYTES("\x20"
@@ -402,32 +405,32 @@ static void test_the_fields_before_the_extensions_are_checked(void **state)
                 { SESSION_AT,
                   BYTES("\x21"
                         "012345678901234567890123456789012\0\2\x13\1\1\0"),
-                  74, HELLO_BAD },
-                { SESSION_AT, BYTES("\xff"), 41, HELLO_BAD },
-                { CIPHERS_AT, BYTES("\0\0\1\0"), 39, HELLO_BAD }, /* no cipher */
-                { CIPHERS_AT, BYTES("\0\3\x13\1\0\1\0"), 42, HELLO_BAD },
-                { CIPHERS_AT, BYTES("\0\1\x13\1\0"), 40, HELLO_BAD },
+                  74, CLIENT_HELLO_MALFORMED },
+                { SESSION_AT, BYTES("\xff"), 41, CLIENT_HELLO_MALFORMED },
+                { CIPHERS_AT, BYTES("\0\0\1\0"), 39, CLIENT_HELLO_MALFORMED }, /* no cipher */
+                { CIPHERS_AT, BYTES("\0\3\x13\1\0\1\0"), 42, CLIENT_HELLO_MALFORMED },
+                { CIPHERS_AT, BYTES("\0\1\x13\1\0"), 40, CLIENT_HELLO_MALFORMED },
                 { CIPHERS_AT, BYTES("\0\4\x13\1\x13\2\1\0"), 43, HELLO_COMPLETE },
-                { CIPHERS_AT, BYTES("\xff\xff"), 41, HELLO_BAD },
-                { COMPRESSIONS_AT, BYTES("\0"), 40, HELLO_BAD }, /* no compression */
+                { CIPHERS_AT, BYTES("\xff\xff"), 41, CLIENT_HELLO_MALFORMED },
+                { COMPRESSIONS_AT, BYTES("\0"), 40, CLIENT_HELLO_MALFORMED }, /* no compression */
                 { COMPRESSIONS_AT, BYTES("\2\1\0"), 42, HELLO_COMPLETE },
-                { COMPRESSIONS_AT, BYTES("\2\0"), 41, HELLO_BAD },
-                { EXTENSIONS_AT, BYTES("\0"), 42, HELLO_BAD }, /* lengths of the extensions */
+                { COMPRESSIONS_AT, BYTES("\2\0"), 41, CLIENT_HELLO_MALFORMED },
+                { EXTENSIONS_AT, BYTES("\0"), 42, CLIENT_HELLO_MALFORMED }, /* lengths of the extensions */
                 { EXTENSIONS_AT, BYTES("\0\0"), 43, HELLO_COMPLETE },
-                { EXTENSIONS_AT, BYTES("\0\0\0"), 44, HELLO_BAD },
-                { EXTENSIONS_AT, BYTES("\0\1"), 43, HELLO_BAD },
-                { EXTENSIONS_AT, BYTES("\0\4\xff\xff\0\0\0"), 48, HELLO_BAD },
-                { 0, BYTES("\1\0\0\0"), 0, HELLO_BAD },
+                { EXTENSIONS_AT, BYTES("\0\0\0"), 44, CLIENT_HELLO_MALFORMED },
+                { EXTENSIONS_AT, BYTES("\0\1"), 43, CLIENT_HELLO_MALFORMED },
+                { EXTENSIONS_AT, BYTES("\0\4\xff\xff\0\0\0"), 48, CLIENT_HELLO_MALFORMED },
+                { 0, BYTES("\1\0\0\0"), 0, CLIENT_HELLO_MALFORMED },
         };
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
                 struct built message, b = { .length = 0 };
-                struct hello h;
+                struct client_hello h;
                 build_message(&message, NULL, 0);
                 assert_int_equal(message.length, EXTENSIONS_AT);
                 memcpy(message.bytes + rows[i].at, rows[i].bytes.data, rows[i].bytes.length);
                 message.bytes[LENGTH_AT + 2] = (uint8_t)rows[i].length;
                 add_record(&b, 0x0303, message.bytes, rows[i].length + 4);
-                enum hello_state result = inspect_prefixes(b.bytes, b.length, &h);
+                enum client_hello_state result = inspect_prefixes(b.bytes, b.length, &h);
                 if (result != rows[i].state)
                         fail_msg("row %zu: %d", i, (int)result);
         }
@@ -438,36 +441,38 @@ static void test_record_headers_are_checked(void **state)
         (void)state;
         static const struct {
                 struct bytes head;            /* of the message's record */
-                enum hello_state alone, with_message; /* the result for the header alone, and with the message */
+                enum client_hello_state alone, with_message; /* the result for the header alone, and with the message */
         } rows[] = {
-                { BYTES("\x16\3\1\0\x2d"), HELLO_MORE, HELLO_COMPLETE },
-                { BYTES("\x16\3\2\0\x2d"), HELLO_MORE, HELLO_COMPLETE },
-                { BYTES("\x16\3\3\0\x2d"), HELLO_MORE, HELLO_COMPLETE },
-                { BYTES("\x16\3\3\0\x2c"), HELLO_MORE, HELLO_MORE }, /* the last byte is in another record */
-                { BYTES("\x16\3\3\0\x2e"), HELLO_MORE, HELLO_BAD },  /* longer than the message */
-                { BYTES("\x16\3\3\x40\0"), HELLO_MORE, HELLO_BAD },
-                { BYTES("\x16\3\3\x40\1"), HELLO_BAD, HELLO_BAD }, /* longer than allowed */
-                { BYTES("\x16\3\3\0\0"), HELLO_BAD, HELLO_BAD },   /* empty */
-                { BYTES("\x16\3\0\0\x2d"), HELLO_BAD, HELLO_BAD }, /* other versions */
-                { BYTES("\x16\3\4\0\x2d"), HELLO_BAD, HELLO_BAD },
-                { BYTES("\x16\3\xff\0\x2d"), HELLO_BAD, HELLO_BAD },
-                { BYTES("\x16\2\0\0\x2d"), HELLO_NOT_TLS, HELLO_NOT_TLS },
-                { BYTES("\x16\4\1\0\x2d"), HELLO_NOT_TLS, HELLO_NOT_TLS },
-                { BYTES("\x13\3\3\0\x2d"), HELLO_NOT_TLS, HELLO_NOT_TLS }, /* other types */
-                { BYTES("\x14\3\3\0\x2d"), HELLO_BAD, HELLO_BAD },
-                { BYTES("\x15\3\3\0\x2d"), HELLO_BAD, HELLO_BAD },
-                { BYTES("\x17\3\3\0\x2d"), HELLO_BAD, HELLO_BAD },
-                { BYTES("\x18\3\3\0\x2d"), HELLO_BAD, HELLO_BAD },
-                { BYTES("\x19\3\3\0\x2d"), HELLO_NOT_TLS, HELLO_NOT_TLS },
+                { BYTES("\x16\3\1\0\x2d"), CLIENT_HELLO_INCOMPLETE, HELLO_COMPLETE },
+                { BYTES("\x16\3\2\0\x2d"), CLIENT_HELLO_INCOMPLETE, HELLO_COMPLETE },
+                { BYTES("\x16\3\3\0\x2d"), CLIENT_HELLO_INCOMPLETE, HELLO_COMPLETE },
+                { BYTES("\x16\3\3\0\x2c"), CLIENT_HELLO_INCOMPLETE,
+                  CLIENT_HELLO_INCOMPLETE }, /* the last byte is in another record */
+                { BYTES("\x16\3\3\0\x2e"), CLIENT_HELLO_INCOMPLETE,
+                  CLIENT_HELLO_MALFORMED }, /* longer than the message */
+                { BYTES("\x16\3\3\x40\0"), CLIENT_HELLO_INCOMPLETE, CLIENT_HELLO_MALFORMED },
+                { BYTES("\x16\3\3\x40\1"), CLIENT_HELLO_MALFORMED, CLIENT_HELLO_MALFORMED }, /* longer than allowed */
+                { BYTES("\x16\3\3\0\0"), CLIENT_HELLO_MALFORMED, CLIENT_HELLO_MALFORMED },   /* empty */
+                { BYTES("\x16\3\0\0\x2d"), CLIENT_HELLO_MALFORMED, CLIENT_HELLO_MALFORMED }, /* other versions */
+                { BYTES("\x16\3\4\0\x2d"), CLIENT_HELLO_MALFORMED, CLIENT_HELLO_MALFORMED },
+                { BYTES("\x16\3\xff\0\x2d"), CLIENT_HELLO_MALFORMED, CLIENT_HELLO_MALFORMED },
+                { BYTES("\x16\2\0\0\x2d"), CLIENT_HELLO_NOT_TLS, CLIENT_HELLO_NOT_TLS },
+                { BYTES("\x16\4\1\0\x2d"), CLIENT_HELLO_NOT_TLS, CLIENT_HELLO_NOT_TLS },
+                { BYTES("\x13\3\3\0\x2d"), CLIENT_HELLO_NOT_TLS, CLIENT_HELLO_NOT_TLS }, /* other types */
+                { BYTES("\x14\3\3\0\x2d"), CLIENT_HELLO_MALFORMED, CLIENT_HELLO_MALFORMED },
+                { BYTES("\x15\3\3\0\x2d"), CLIENT_HELLO_MALFORMED, CLIENT_HELLO_MALFORMED },
+                { BYTES("\x17\3\3\0\x2d"), CLIENT_HELLO_MALFORMED, CLIENT_HELLO_MALFORMED },
+                { BYTES("\x18\3\3\0\x2d"), CLIENT_HELLO_MALFORMED, CLIENT_HELLO_MALFORMED },
+                { BYTES("\x19\3\3\0\x2d"), CLIENT_HELLO_NOT_TLS, CLIENT_HELLO_NOT_TLS },
         };
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
                 struct built message, b = { .length = 0 };
-                struct hello h;
+                struct client_hello h;
                 build_message(&message, NULL, 0);
                 add(&b, rows[i].head.data, rows[i].head.length);
-                enum hello_state alone = inspect_prefixes(b.bytes, b.length, &h);
+                enum client_hello_state alone = inspect_prefixes(b.bytes, b.length, &h);
                 add(&b, message.bytes, message.length);
-                enum hello_state with_message = inspect_prefixes(b.bytes, b.length, &h);
+                enum client_hello_state with_message = inspect_prefixes(b.bytes, b.length, &h);
                 if (alone != rows[i].alone || with_message != rows[i].with_message)
                         fail_msg("row %zu: %d, then %d", i, (int)alone, (int)with_message);
         }
@@ -482,23 +487,23 @@ static void test_the_records_of_a_message_are_contiguous(void **state)
                 BYTES("GET / HTTP/1.1"),
         };
         struct built message, b;
-        struct hello h;
+        struct client_hello h;
         build_message(&message, NAME, sizeof NAME - 1);
         for (size_t i = 0; i < ARRAY_SIZE(between); i++) {
                 b.length = 0;
                 add_record(&b, 0x0301, message.bytes, 40);
                 add(&b, between[i].data, between[i].length);
                 add_record(&b, 0x0301, message.bytes + 40, message.length - 40);
-                assert_int_equal(inspect_prefixes(b.bytes, b.length, &h), HELLO_BAD);
+                assert_int_equal(inspect_prefixes(b.bytes, b.length, &h), CLIENT_HELLO_MALFORMED);
         }
         add(&message, message.bytes, message.length); /* two messages in the same record */
         b.length = 0;
         add_record(&b, 0x0301, message.bytes, message.length);
-        assert_int_equal(inspect_prefixes(b.bytes, b.length, &h), HELLO_BAD);
+        assert_int_equal(inspect_prefixes(b.bytes, b.length, &h), CLIENT_HELLO_MALFORMED);
         b.length = 0;
         add_record(&b, 0x0301, message.bytes, 3); /* split inside the message's length */
         add_record(&b, 0x0301, message.bytes + 3, message.length - 3);
-        assert_int_equal(inspect_prefixes(b.bytes, b.length, &h), HELLO_BAD);
+        assert_int_equal(inspect_prefixes(b.bytes, b.length, &h), CLIENT_HELLO_MALFORMED);
 }
 
 static void test_other_protocols_are_recognized_by_the_first_byte(void **state)
@@ -508,10 +513,11 @@ static void test_other_protocols_are_recognized_by_the_first_byte(void **state)
                 BYTES("GET / HTTP/1.1\r\n"), BYTES("SSH-2.0-x\r\n"), BYTES("\0"), BYTES("\x13"), BYTES("\x19"),
                 BYTES("\x7f"), BYTES("\5\1\0"),
         };
-        struct hello h;
+        struct client_hello h;
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-                assert_int_equal(inspect((const uint8_t *)rows[i].data, 1, &h), HELLO_NOT_TLS);
-                assert_int_equal(inspect_prefixes((const uint8_t *)rows[i].data, rows[i].length, &h), HELLO_NOT_TLS);
+                assert_int_equal(inspect((const uint8_t *)rows[i].data, 1, &h), CLIENT_HELLO_NOT_TLS);
+                assert_int_equal(inspect_prefixes((const uint8_t *)rows[i].data, rows[i].length, &h),
+                                 CLIENT_HELLO_NOT_TLS);
         }
 }
 
@@ -520,21 +526,21 @@ static void test_a_hello_in_ssl_2_format_is_refused(void **state)
         (void)state;
         static const struct {
                 struct bytes bytes;
-                enum hello_state state;
+                enum client_hello_state state;
         } rows[] = {
-                { BYTES("\x80\x2e\1\3\1\0\x15\0\0\0\x10"), HELLO_BAD }, /* for TLS 1.0 */
-                { BYTES("\x80\x2e\1\3\3\0\x15\0\0\0\x10"), HELLO_BAD },
-                { BYTES("\x80\x2e\1\0\2\0\x15\0\0\0\x10"), HELLO_BAD },
-                { BYTES("\xff\xff\1\3\1"), HELLO_BAD },
-                { BYTES("\x80\x2e\1\3"), HELLO_MORE },
-                { BYTES("\x80\x2e\1\0\3\0"), HELLO_NOT_TLS },
-                { BYTES("\x80\x2e\1\4"), HELLO_NOT_TLS },
-                { BYTES("\x80\x2e\2"), HELLO_NOT_TLS },
-                { BYTES("\x80\x2e\0\3\1"), HELLO_NOT_TLS },
-                { BYTES("\xc3\xa4\xc3\xb6"), HELLO_NOT_TLS },
+                { BYTES("\x80\x2e\1\3\1\0\x15\0\0\0\x10"), CLIENT_HELLO_MALFORMED }, /* for TLS 1.0 */
+                { BYTES("\x80\x2e\1\3\3\0\x15\0\0\0\x10"), CLIENT_HELLO_MALFORMED },
+                { BYTES("\x80\x2e\1\0\2\0\x15\0\0\0\x10"), CLIENT_HELLO_MALFORMED },
+                { BYTES("\xff\xff\1\3\1"), CLIENT_HELLO_MALFORMED },
+                { BYTES("\x80\x2e\1\3"), CLIENT_HELLO_INCOMPLETE },
+                { BYTES("\x80\x2e\1\0\3\0"), CLIENT_HELLO_NOT_TLS },
+                { BYTES("\x80\x2e\1\4"), CLIENT_HELLO_NOT_TLS },
+                { BYTES("\x80\x2e\2"), CLIENT_HELLO_NOT_TLS },
+                { BYTES("\x80\x2e\0\3\1"), CLIENT_HELLO_NOT_TLS },
+                { BYTES("\xc3\xa4\xc3\xb6"), CLIENT_HELLO_NOT_TLS },
         };
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-                struct hello h;
+                struct client_hello h;
                 const uint8_t *bytes = (const uint8_t *)rows[i].bytes.data;
                 assert_int_equal(inspect_prefixes(bytes, rows[i].bytes.length, &h), rows[i].state);
         }
@@ -559,10 +565,10 @@ static void test_the_length_of_a_message_is_limited(void **state)
 {
         (void)state;
         struct built b;
-        struct hello h;
+        struct client_hello h;
         build_large(&b, HELLO_MESSAGE_MAX, HELLO_MESSAGE_MAX / HELLO_RECORDS_MAX);
         assert_int_equal(b.length, HELLO_MAX); /* the buffer that a caller needs */
-        assert_int_equal(inspect(b.bytes, b.length - 1, &h), HELLO_MORE);
+        assert_int_equal(inspect(b.bytes, b.length - 1, &h), CLIENT_HELLO_INCOMPLETE);
         assert_int_equal(inspect(b.bytes, b.length, &h), HELLO_COMPLETE);
         assert_string_equal(h.server_name, "a.b");
         assert_int_equal(h.length, HELLO_MAX);
@@ -571,11 +577,12 @@ static void test_the_length_of_a_message_is_limited(void **state)
         build_large(&b, HELLO_RECORDS_MAX, 1);
         assert_int_equal(inspect_prefixes(b.bytes, b.length, &h), HELLO_COMPLETE);
         build_large(&b, HELLO_RECORDS_MAX + 1, 1);
-        assert_int_equal(inspect_prefixes(b.bytes, b.length, &h), HELLO_BAD);
+        assert_int_equal(inspect_prefixes(b.bytes, b.length, &h), CLIENT_HELLO_MALFORMED);
         build_large(&b, HELLO_MESSAGE_MAX + 1, 1 << 14);
-        assert_int_equal(inspect(b.bytes, RECORD_HEADER + 3, &h), HELLO_MORE);
-        assert_int_equal(inspect(b.bytes, RECORD_HEADER + 4, &h), HELLO_BAD); /* as soon as the length is known */
-        assert_int_equal(inspect((const uint8_t *)"\x16\3\1\0\4\1\xff\xff\xff", 9, &h), HELLO_BAD);
+        assert_int_equal(inspect(b.bytes, RECORD_HEADER + 3, &h), CLIENT_HELLO_INCOMPLETE);
+        assert_int_equal(inspect(b.bytes, RECORD_HEADER + 4, &h),
+                         CLIENT_HELLO_MALFORMED); /* as soon as the length is known */
+        assert_int_equal(inspect((const uint8_t *)"\x16\3\1\0\4\1\xff\xff\xff", 9, &h), CLIENT_HELLO_MALFORMED);
 }
 
 /* Made by hand from a captured message, with the extensions that browsers send. */
@@ -585,7 +592,7 @@ static void test_an_encrypted_client_hello_is_recognized(void **state)
         static const char *const files[] = { "made-ech", "made-esni" };
         for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
                 struct built b;
-                struct hello h;
+                struct client_hello h;
                 read_captured(files[i], &b);
                 assert_int_equal(inspect_prefixes(b.bytes, b.length, &h), HELLO_COMPLETE);
                 assert_string_equal(h.server_name, "www.example.com");

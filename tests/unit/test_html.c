@@ -249,7 +249,7 @@ static void test_the_text_is_truncated_between_characters(void **state)
                                            "ö<li><code>ü</code></ul><table><tr><td>a<td>b</table>";
                 html_to_text(page, strlen(page), limit, &u);
                 assert_true(u.body.length <= limit);
-                assert_int_equal(text_utf8_valid(u.body.data ? u.body.data : "", u.body.length), u.body.length);
+                assert_int_equal(text_utf8_valid_length(u.body.data ? u.body.data : "", u.body.length), u.body.length);
                 assert_int_equal(u.cut, limit < strlen("- [ä](/x) ö\n- `ü`\n\na | b"));
         }
         CLEANUP_FREE char *long_title = repeat("<title>a b", 5000);
@@ -388,8 +388,8 @@ static void test_every_code_point_is_written_as_valid_utf8(void **state)
         for (uint32_t c = 0; c < 0x120000; c++) {
                 char utf8[4];
                 size_t length = html_write_utf8(c, utf8);
-                assert_int_equal(text_utf8_valid(utf8, length), length);
-                assert_int_equal(text_utf8_step(utf8, length), length);
+                assert_int_equal(text_utf8_valid_length(utf8, length), length);
+                assert_int_equal(text_utf8_sequence_length(utf8, length), length);
         }
 }
 
@@ -421,15 +421,15 @@ static void test_a_response_is_converted_to_text(void **state)
                 { "text/html", "", WEB_TEXT, "(" URL " is empty)" },
         };
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-                struct tool_answer answer = { 0 };
+                struct tool_result answer = { 0 };
                 struct web_response r = { URL, 200, rows[i].type, rows[i].body, strlen(rows[i].body), false };
-                web_fetch_answer(&r, rows[i].format, 1000, &answer);
+                web_fetch_format_result(&r, rows[i].format, 1000, &answer);
                 assert_string_equal(answer.text.data, rows[i].text);
                 assert_false(answer.is_error);
                 assert_int_equal(json_integer_value(json_object_get(answer.structured, "status")), 200);
                 assert_int_equal(json_integer_value(json_object_get(answer.structured, "bytes")), r.length);
                 assert_true(json_is_false(json_object_get(answer.structured, "more")));
-                tool_answer_done(&answer);
+                tool_result_done(&answer);
         }
 }
 
@@ -448,13 +448,13 @@ static void test_a_response_that_is_truncated_says_so(void **state)
                 { "text/plain", "aéb", 4, true, "aéb\n(there is more: 4 bytes were fetched)" },
         };
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-                struct tool_answer answer = { 0 };
+                struct tool_result answer = { 0 };
                 struct web_response r = { URL, 200, rows[i].type, rows[i].body, strlen(rows[i].body), rows[i].cut };
-                web_fetch_answer(&r, WEB_TEXT, rows[i].limit, &answer);
+                web_fetch_format_result(&r, WEB_TEXT, rows[i].limit, &answer);
                 assert_string_equal(answer.text.data, rows[i].text);
                 assert_int_equal(json_is_true(json_object_get(answer.structured, "more")),
                                  strstr(rows[i].text, "more") != NULL);
-                tool_answer_done(&answer);
+                tool_result_done(&answer);
         }
 }
 
@@ -484,13 +484,13 @@ static void test_error_statuses_and_binary_content_are_errors(void **state)
                   URL " is not HTML but of an unknown type: use the format text or raw" },
         };
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-                struct tool_answer answer = { 0 };
+                struct tool_result answer = { 0 };
                 struct web_response r = { URL, rows[i].status, rows[i].type, rows[i].body, rows[i].length, false };
-                web_fetch_answer(&r, rows[i].format, 1000, &answer);
+                web_fetch_format_result(&r, rows[i].format, 1000, &answer);
                 assert_string_equal(answer.text.data, rows[i].text);
                 assert_true(answer.is_error);
                 assert_null(answer.structured);
-                tool_answer_done(&answer);
+                tool_result_done(&answer);
         }
 }
 

@@ -37,18 +37,18 @@ static int feed(struct http_request *r, const char *input, size_t length, size_t
 {
         int status = 0;
         *ret_used = 0;
-        while ((status == 0 && *ret_used < length) || status == HTTP_HEAD_READY) {
+        while ((status == 0 && *ret_used < length) || status == HTTP_HEAD_COMPLETE) {
                 size_t n = length - *ret_used < piece ? length - *ret_used : piece, used = 0;
                 bool in_head = r->state == HTTP_HEAD;
                 char *copy = malloc(n); /* so that a sanitizer finds reads beyond it */
                 memcpy(copy, input + *ret_used, n);
-                status = http_take(r, copy, n, &used);
+                status = http_request_feed(r, copy, n, &used);
                 assert_true(used <= n);
                 assert_true(status != 0 || used == n);
                 *ret_used += used;
-                if (status == HTTP_HEAD_READY)
+                if (status == HTTP_HEAD_COMPLETE)
                         assert_true(in_head && r->is_relay && r->state != HTTP_HEAD);
-                if (passed && status == HTTP_HEAD_READY)
+                if (passed && status == HTTP_HEAD_COMPLETE)
                         text_add_bytes(passed, r->original.data, r->original.length);
                 else if (passed && status >= 0 && !in_head)
                         text_add_bytes(passed, copy, used);
@@ -64,7 +64,7 @@ static void check_as_server(const struct row *row)
         for (size_t piece = 1; piece <= length; piece++) {
                 struct http_request r;
                 size_t used;
-                http_begin(&r, BODY_MAX);
+                http_request_init(&r, BODY_MAX);
                 int status = feed(&r, row->input, length, piece, &used, NULL);
                 if (status != row->status)
                         fail_msg("%d instead of %d, in pieces of %zu:\n%s", status, row->status, piece, row->input);
@@ -72,8 +72,8 @@ static void check_as_server(const struct row *row)
                         assert_string_equal(r.body.data ? r.body.data : "", row->body ? row->body : "");
                         assert_string_equal(row->input + used, row->rest ? row->rest : "");
                 }
-                assert_null(http_header(&r, "No-Such")); /* headers can be queried in any state */
-                http_done(&r);
+                assert_null(http_request_header(&r, "No-Such")); /* headers can be queried in any state */
+                http_request_done(&r);
         }
 }
 
@@ -85,7 +85,7 @@ static void check_as_relay(const struct row *row)
                 CLEANUP_TEXT struct text passed = { 0 };
                 struct http_request r;
                 size_t used;
-                http_begin_relay(&r);
+                http_request_init_relay(&r);
                 int status = feed(&r, row->input, length, piece, &used, &passed);
                 if (status != row->status)
                         fail_msg("relay: %d instead of %d, in pieces of %zu:\n%s", status, row->status, piece,
@@ -96,7 +96,7 @@ static void check_as_relay(const struct row *row)
                         assert_string_equal(row->input + used, row->rest ? row->rest : "");
                         assert_int_equal(r.body.length, 0);
                 }
-                http_done(&r);
+                http_request_done(&r);
         }
 }
 
@@ -379,27 +379,27 @@ static void test_a_relay_finds_the_next_request(void **state)
         struct http_request r;
         size_t used;
         text_format(&stream, "%shello%s", first, second);
-        http_begin_relay(&r);
-        assert_int_equal(http_take(&r, stream.data, stream.length, &used), HTTP_HEAD_READY);
+        http_request_init_relay(&r);
+        assert_int_equal(http_request_feed(&r, stream.data, stream.length, &used), HTTP_HEAD_COMPLETE);
         assert_int_equal(used, sizeof first - 1);
         assert_string_equal(r.original.data, first);
         assert_string_equal(r.target, "/a");
         const char *at = stream.data + used;
-        assert_int_equal(http_take(&r, at, 3, &used), 0);
+        assert_int_equal(http_request_feed(&r, at, 3, &used), 0);
         assert_int_equal(used, 3);
         at += used;
-        assert_int_equal(http_take(&r, at, strlen(at), &used), 1);
+        assert_int_equal(http_request_feed(&r, at, strlen(at), &used), 1);
         assert_int_equal(used, 2);
         at += used;
-        http_done(&r);
+        http_request_done(&r);
 
-        http_begin_relay(&r);
-        assert_int_equal(http_take(&r, at, strlen(at), &used), HTTP_HEAD_READY);
+        http_request_init_relay(&r);
+        assert_int_equal(http_request_feed(&r, at, strlen(at), &used), HTTP_HEAD_COMPLETE);
         assert_int_equal(used, sizeof second - 1);
-        assert_string_equal(http_header(&r, "Host"), "there");
-        assert_int_equal(http_take(&r, "", 0, &used), 1); /* no body */
+        assert_string_equal(http_request_header(&r, "Host"), "there");
+        assert_int_equal(http_request_feed(&r, "", 0, &used), 1); /* no body */
         assert_int_equal(used, 0);
-        http_done(&r);
+        http_request_done(&r);
 }
 
 /* A server that finds line or chunk ends elsewhere must not receive bytes that it could parse as a request. */
@@ -422,12 +422,12 @@ static void test_a_relay_refuses_before_it_passes_a_hidden_request(void **state)
                 struct http_request r;
                 size_t used;
                 text_format(&input, "%s%s", rows[i].sent, rows[i].refused);
-                http_begin_relay(&r);
+                http_request_init_relay(&r);
                 assert_int_equal(feed(&r, input.data, input.length, 1, &used, &passed), -400);
                 assert_string_equal(passed.data ? passed.data : "", rows[i].sent);
-                assert_int_equal(http_take(&r, "x", 1, &used), -400); /* the refusal is final */
+                assert_int_equal(http_request_feed(&r, "x", 1, &used), -400); /* the refusal is final */
                 assert_int_equal(used, 0);
-                http_done(&r);
+                http_request_done(&r);
         }
 }
 
@@ -442,9 +442,9 @@ static void test_a_nul_is_accepted_only_in_a_body(void **state)
                 char copy[sizeof head];
                 memcpy(copy, head, sizeof head);
                 copy[at] = '\0';
-                http_begin(&r, BODY_MAX);
+                http_request_init(&r, BODY_MAX);
                 assert_int_not_equal(feed(&r, copy, sizeof head - 1, sizeof head, &used, NULL), 1);
-                http_done(&r);
+                http_request_done(&r);
         }
         for (size_t at = sizeof CHUNKED - 1; at < sizeof chunks - 1; at++) {
                 struct http_request r;
@@ -452,10 +452,10 @@ static void test_a_nul_is_accepted_only_in_a_body(void **state)
                 char copy[sizeof chunks];
                 memcpy(copy, chunks, sizeof chunks);
                 copy[at] = '\0';
-                http_begin(&r, BODY_MAX);
+                http_request_init(&r, BODY_MAX);
                 int status = feed(&r, copy, sizeof chunks - 1, 1, &used, NULL);
                 assert_int_equal(status == 1, chunks[at] == 'x' && chunks[at - 1] == '\n'); /* the body */
-                http_done(&r);
+                http_request_done(&r);
         }
 }
 
@@ -494,10 +494,10 @@ static void test_all_sizes_are_limited(void **state)
                 for (size_t k = 0; k < ARRAY_SIZE(pieces); k++) {
                         struct http_request r;
                         size_t used;
-                        http_begin(&r, BODY_MAX);
+                        http_request_init(&r, BODY_MAX);
                         int status = feed(&r, rows[i].input, strlen(rows[i].input), pieces[k], &used, NULL);
                         assert_int_equal(status, rows[i].status);
-                        http_done(&r);
+                        http_request_done(&r);
                 }
         }
 }
@@ -509,13 +509,13 @@ static void test_the_parts_of_a_head_are_parsed(void **state)
                                     "mcp-session-ID: second\r\nConnection: keep-alive, Close\r\n\r\n";
         struct http_request r;
         size_t used;
-        http_begin(&r, BODY_MAX);
-        assert_int_equal(http_take(&r, input, sizeof input - 1, &used), 1);
+        http_request_init(&r, BODY_MAX);
+        assert_int_equal(http_request_feed(&r, input, sizeof input - 1, &used), 1);
         assert_string_equal(r.method, "DELETE");
         assert_string_equal(r.target, "/mcp");
-        assert_string_equal(http_header(&r, "MCP-SESSION-ID"), "a b");
+        assert_string_equal(http_request_header(&r, "MCP-SESSION-ID"), "a b");
         assert_int_equal(http_count_headers(&r, "Mcp-Session-Id"), 2);
-        assert_null(http_header(&r, "Mcp-Session"));
+        assert_null(http_request_header(&r, "Mcp-Session"));
         assert_true(http_header_lists(&r, "connection", "close") && http_header_lists(&r, "Connection", "Keep-Alive"));
         assert_false(http_header_lists(&r, "Connection", "alive") || http_header_lists(&r, "Connection", "clos"));
         assert_false(http_header_lists(&r, "Upgrade", "close"));
@@ -523,7 +523,7 @@ static void test_the_parts_of_a_head_are_parsed(void **state)
         assert_false(r.keep_alive);
         assert_false(r.expects_continue);
         assert_int_equal(r.original.length, 0);
-        http_done(&r);
+        http_request_done(&r);
 }
 
 static void test_keep_alive_follows_version_and_connection_header(void **state)
@@ -545,10 +545,11 @@ static void test_keep_alive_follows_version_and_connection_header(void **state)
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
                 struct http_request r;
                 size_t used;
-                http_begin_relay(&r);
-                assert_int_equal(http_take(&r, rows[i].input, strlen(rows[i].input), &used), HTTP_HEAD_READY);
+                http_request_init_relay(&r);
+                assert_int_equal(http_request_feed(&r, rows[i].input, strlen(rows[i].input), &used),
+                                 HTTP_HEAD_COMPLETE);
                 assert_int_equal(r.keep_alive, rows[i].keep_alive);
-                http_done(&r);
+                http_request_done(&r);
         }
 }
 
@@ -559,22 +560,22 @@ static void test_expect_continue_counts_only_with_a_body(void **state)
         static const char without[] = HEAD "Expect: 100-continue\r\n\r\n"; /* no body to wait for */
         struct http_request r;
         size_t used;
-        http_begin(&r, BODY_MAX);
-        assert_int_equal(http_take(&r, with, sizeof with - 1, &used), 0);
+        http_request_init(&r, BODY_MAX);
+        assert_int_equal(http_request_feed(&r, with, sizeof with - 1, &used), 0);
         assert_true(r.expects_continue && r.keep_alive);
-        http_done(&r);
-        http_begin(&r, BODY_MAX);
-        assert_int_equal(http_take(&r, without, sizeof without - 1, &used), 1);
+        http_request_done(&r);
+        http_request_init(&r, BODY_MAX);
+        assert_int_equal(http_request_feed(&r, without, sizeof without - 1, &used), 1);
         assert_false(r.expects_continue);
-        http_done(&r);
+        http_request_done(&r);
 }
 
 static void test_a_status_has_its_reason_phrase(void **state)
 {
         (void)state;
-        assert_string_equal(http_reason(200), "OK");
-        assert_string_equal(http_reason(431), "Request Header Fields Too Large");
-        assert_string_equal(http_reason(599), "Error");
+        assert_string_equal(http_status_reason(200), "OK");
+        assert_string_equal(http_status_reason(431), "Request Header Fields Too Large");
+        assert_string_equal(http_status_reason(599), "Error");
 }
 
 int main(void)

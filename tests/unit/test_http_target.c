@@ -13,15 +13,15 @@
 
 #include "base/memory.h"
 #include "egress/destination.h"
-#include "egress/http_target.h"
-#include "egress/token.h"
+#include "egress/http_destination.h"
+#include "egress/proxy_token.h"
 
 static void parse_head(struct http_request *r, const char *head)
 {
         size_t used;
-        http_begin_relay(r);
-        int status = http_take(r, head, strlen(head), &used);
-        if (status != HTTP_HEAD_READY)
+        http_request_init_relay(r);
+        int status = http_request_feed(r, head, strlen(head), &used);
+        if (status != HTTP_HEAD_COMPLETE)
                 fail_msg("status %d for:\n%s", status, head);
         assert_int_equal(used, strlen(head));
 }
@@ -80,7 +80,7 @@ static void test_the_destination_of_a_request_is_found(void **state)
                         fail_msg("%s:\n%s", error, head.data);
                 describe(&d, &description);
                 assert_string_equal(description.data, rows[i].expected);
-                http_done(&r);
+                http_request_done(&r);
         }
 }
 
@@ -107,7 +107,7 @@ static void check_refused(const char *line, const char *host, const char *expect
                 fail_msg("'%s' instead of '%s':\n%s", error ? error : d.host, expected, head.data);
         assert_string_equal(d.host, "unchanged");
         assert_int_equal(d.port, 7);
-        http_done(&r);
+        http_request_done(&r);
 }
 
 static void test_ambiguous_and_malformed_targets_are_refused(void **state)
@@ -223,12 +223,12 @@ static void test_the_length_of_a_host_name_is_limited(void **state)
         text_add(&longest, "b");
         assert_int_equal(longest.length, DOMAIN_MAX);
         text_format(&longer, "c%s", longest.data);
-        assert_null(destination_read(longest.data, longest.length, 80, &d));
+        assert_null(destination_parse(longest.data, longest.length, 80, &d));
         assert_string_equal(d.host, longest.data);
-        assert_string_equal(destination_read(longer.data, longer.length, 80, &d),
+        assert_string_equal(destination_parse(longer.data, longer.length, 80, &d),
                             "a host name has at most 253 characters");
         text_add(&longest, ".");
-        assert_null(destination_read(longest.data, longest.length, 80, &d));
+        assert_null(destination_parse(longest.data, longest.length, 80, &d));
         assert_int_equal(strlen(d.host), DOMAIN_MAX);
 }
 
@@ -279,13 +279,13 @@ static void test_only_upgrades_to_websocket_are_recognized(void **state)
                 struct http_request r;
                 text_format(&head, "GET / HTTP/1.1\r\nHost: here\r\n%s\r\n", rows[i].headers);
                 parse_head(&r, head.data);
-                assert_int_equal(http_upgrades(&r), rows[i].upgrades);
+                assert_int_equal(http_wants_websocket(&r), rows[i].upgrades);
                 assert_int_equal(http_offers_other_protocol(&r), rows[i].offers_other);
-                http_done(&r);
+                http_request_done(&r);
                 text_format(&http10, "GET / HTTP/1.0\r\n%s\r\n", rows[i].headers);
                 parse_head(&r, http10.data);
-                assert_false(http_upgrades(&r)); /* HTTP/1.0 has no upgrades */
-                http_done(&r);
+                assert_false(http_wants_websocket(&r)); /* HTTP/1.0 has no upgrades */
+                http_request_done(&r);
         }
 }
 
@@ -305,11 +305,11 @@ static void test_the_http2_preface_is_recognized(void **state)
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
                 struct http_request r;
                 size_t used;
-                http_begin_relay(&r);
-                int status = http_take(&r, rows[i].input, strlen(rows[i].input), &used);
-                assert_int_equal(http_is_preface(&r), rows[i].is_preface);
+                http_request_init_relay(&r);
+                int status = http_request_feed(&r, rows[i].input, strlen(rows[i].input), &used);
+                assert_int_equal(http_is_h2_preface(&r), rows[i].is_preface);
                 assert_true(!rows[i].is_preface || status == -505);
-                http_done(&r);
+                http_request_done(&r);
         }
 }
 
@@ -345,16 +345,16 @@ static void test_a_proxy_writes_the_head_in_origin_form(void **state)
                 CLEANUP_TEXT struct text out = { 0 };
                 struct http_request r;
                 parse_head(&r, rows[i].input);
-                http_write_origin(&r, false, &out);
+                http_write_origin_form(&r, false, &out);
                 assert_string_equal(out.data, rows[i].expected);
-                http_done(&r);
+                http_request_done(&r);
         }
         CLEANUP_TEXT struct text closing = { 0 };
         struct http_request r;
         parse_head(&r, "GET http://here.example/ HTTP/1.1\r\nHost: here.example\r\nconnection: keep-alive\r\n\r\n");
-        http_write_origin(&r, true, &closing);
+        http_write_origin_form(&r, true, &closing);
         assert_string_equal(closing.data, "GET / HTTP/1.1\r\nHost: here.example\r\nConnection: close\r\n\r\n");
-        http_done(&r);
+        http_request_done(&r);
 }
 
 static void test_the_status_of_a_response_is_parsed(void **state)
@@ -383,28 +383,29 @@ static void test_a_token_is_accepted_only_in_one_proxy_authorization_header(void
         static const char token[] = "0123456789abcdef0123456789abcdef";
         static const struct {
                 const char *headers;
-                enum token_verdict verdict;
+                enum proxy_token_result verdict;
         } rows[] = {
-                { "", TOKEN_MISSING },
-                { "Authorization: Basic cmluZ3dhbGw6MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=\r\n", TOKEN_MISSING },
+                { "", PROXY_TOKEN_MISSING },
+                { "Authorization: Basic cmluZ3dhbGw6MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=\r\n",
+                  PROXY_TOKEN_MISSING },
                 { "Proxy-Authorization: Basic cmluZ3dhbGw6MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=\r\n",
-                  TOKEN_RIGHT },
+                  PROXY_TOKEN_OK },
                 /* an empty user name */
-                { "proxy-authorization:  BASIC  OjAxMjM0NTY3ODlhYmNkZWYwMTIzNDU2Nzg5YWJjZGVm\r\n", TOKEN_RIGHT },
+                { "proxy-authorization:  BASIC  OjAxMjM0NTY3ODlhYmNkZWYwMTIzNDU2Nzg5YWJjZGVm\r\n", PROXY_TOKEN_OK },
                 { "Proxy-Authorization: Basic cmluZ3dhbGw6MDEyMzQ1Njc4OUFCQ0RFRjAxMjM0NTY3ODlBQkNERUY=\r\n",
-                  TOKEN_WRONG }, /* in upper case */
+                  PROXY_TOKEN_WRONG }, /* in upper case */
                 { "Proxy-Authorization: Basic cmluZ3dhbGw6MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZQ==\r\n",
-                  TOKEN_WRONG }, /* one character missing */
-                { "Proxy-Authorization: Basic cmluZ3dhbGw6\r\n", TOKEN_WRONG },
+                  PROXY_TOKEN_WRONG }, /* one character missing */
+                { "Proxy-Authorization: Basic cmluZ3dhbGw6\r\n", PROXY_TOKEN_WRONG },
                 /* no colon */
-                { "Proxy-Authorization: Basic MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=\r\n", TOKEN_WRONG },
-                { "Proxy-Authorization: Basic\r\n", TOKEN_WRONG },
-                { "Proxy-Authorization: Basic \r\n", TOKEN_WRONG },
-                { "Proxy-Authorization: Basic ?\r\n", TOKEN_WRONG },
-                { "Proxy-Authorization: Bearer 0123456789abcdef0123456789abcdef\r\n", TOKEN_WRONG },
+                { "Proxy-Authorization: Basic MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=\r\n", PROXY_TOKEN_WRONG },
+                { "Proxy-Authorization: Basic\r\n", PROXY_TOKEN_WRONG },
+                { "Proxy-Authorization: Basic \r\n", PROXY_TOKEN_WRONG },
+                { "Proxy-Authorization: Basic ?\r\n", PROXY_TOKEN_WRONG },
+                { "Proxy-Authorization: Bearer 0123456789abcdef0123456789abcdef\r\n", PROXY_TOKEN_WRONG },
                 { "Proxy-Authorization: Basic cmluZ3dhbGw6MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=\r\n"
                   "Proxy-Authorization: Basic cmluZ3dhbGw6MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=\r\n",
-                  TOKEN_WRONG },
+                  PROXY_TOKEN_WRONG },
         };
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
                 CLEANUP_TEXT struct text head = { 0 };
@@ -413,7 +414,7 @@ static void test_a_token_is_accepted_only_in_one_proxy_authorization_header(void
                 parse_head(&r, head.data);
                 if (token_check(token, &r) != rows[i].verdict)
                         fail_msg("%s", rows[i].headers);
-                http_done(&r);
+                http_request_done(&r);
         }
 }
 

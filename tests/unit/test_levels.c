@@ -28,7 +28,7 @@ static void remove_feature(struct probe_report *report, enum feature_id id, cons
 static enum level_verdict verdict_on(enum level level, const struct probe_report *report)
 {
         struct level_result result;
-        level_judge(level, report, &result);
+        level_evaluate(level, report, &result);
         return result.verdict;
 }
 
@@ -52,7 +52,7 @@ static void test_every_level_is_refused_if_nothing_was_probed(void **state)
 {
         (void)state;
         const struct probe_report report = { 0 };
-        check_verdicts(&report, VERDICT_REFUSED, VERDICT_REFUSED, VERDICT_REFUSED);
+        check_verdicts(&report, VERDICT_UNSUPPORTED, VERDICT_UNSUPPORTED, VERDICT_UNSUPPORTED);
 }
 
 /* The verdicts on the three levels if one feature is missing. */
@@ -67,21 +67,21 @@ static void test_verdicts_without_one_feature(void **state)
                 { FEATURE_SECCOMP, "RRR" },
                 { FEATURE_NO_NEW_PRIVS, "RRR" },
                 { FEATURE_OPENAT2, "RRR" },
-                { FEATURE_USER, "WRR" },
-                { FEATURE_PID, "WRR" },
-                { FEATURE_MOUNT, "WRR" },
-                { FEATURE_IPC, "WRR" },
-                { FEATURE_UTS, "WRR" },
-                { FEATURE_CGROUP, "WRR" },
-                { FEATURE_TOGETHER, "WRR" },
-                { FEATURE_ROOT, "WRR" },
-                { FEATURE_NET, "WRR" },
+                { FEATURE_USER_NAMESPACE, "WRR" },
+                { FEATURE_PID_NAMESPACE, "WRR" },
+                { FEATURE_MOUNT_NAMESPACE, "WRR" },
+                { FEATURE_IPC_NAMESPACE, "WRR" },
+                { FEATURE_UTS_NAMESPACE, "WRR" },
+                { FEATURE_CGROUP_NAMESPACE, "WRR" },
+                { FEATURE_NAMESPACES_COMBINED, "WRR" },
+                { FEATURE_PIVOT_ROOT, "WRR" },
+                { FEATURE_NET_NAMESPACE, "WRR" },
                 { FEATURE_LOOPBACK, "WRR" },
-                { FEATURE_REDIRECT, "WSS" },
+                { FEATURE_TCP_REDIRECT, "WSS" },
                 { FEATURE_OVERLAY, "WSS" },
-                { FEATURE_PROC, "WRR" },
+                { FEATURE_MOUNT_PROC, "WRR" },
                 { FEATURE_ADDFD, "WRR" },
-                { FEATURE_READ_MEMORY, "SRR" },
+                { FEATURE_VM_READV, "SRR" },
                 { FEATURE_WAIT_KILLABLE, "SRR" },
                 { FEATURE_MDWE, "SSS" },
                 { FEATURE_CAPABILITIES, "SSS" },
@@ -91,8 +91,8 @@ static void test_verdicts_without_one_feature(void **state)
                 { FEATURE_LANDLOCK_REFER, "SSS" },
                 { FEATURE_LANDLOCK_TCP, "SWW" },
                 { FEATURE_LANDLOCK_UDP, "WWW" },
-                { FEATURE_DELEGATION, "WWW" },
-                { FEATURE_MANAGER, "WWW" },
+                { FEATURE_CGROUP_DELEGATION, "WWW" },
+                { FEATURE_SYSTEMD_SCOPE, "WWW" },
                 { FEATURE_NPROC, "WWW" },
                 { FEATURE_CONTAINER, "WWW" },
         };
@@ -111,12 +111,12 @@ static void test_verdicts_without_one_feature(void **state)
 static void test_a_partial_or_unprobed_feature_counts_as_missing(void **state)
 {
         (void)state;
-        static const enum feature_state states[] = { FEATURE_UNASKED, FEATURE_NO, FEATURE_PARTLY };
+        static const enum feature_state states[] = { FEATURE_UNKNOWN, FEATURE_NO, FEATURE_PARTIAL };
         for (size_t i = 0; i < sizeof states / sizeof states[0]; i++) {
                 struct probe_report report;
                 set_all_features(&report);
                 feature_set(&report, FEATURE_LANDLOCK, states[i], 0, "made up");
-                check_verdicts(&report, VERDICT_REFUSED, VERDICT_REFUSED, VERDICT_REFUSED);
+                check_verdicts(&report, VERDICT_UNSUPPORTED, VERDICT_UNSUPPORTED, VERDICT_UNSUPPORTED);
         }
 }
 
@@ -126,15 +126,15 @@ static void test_limits_need_only_one_mechanism(void **state)
         struct probe_report report;
         struct level_result result;
         set_all_features(&report);
-        remove_feature(&report, FEATURE_DELEGATION, NULL);
-        remove_feature(&report, FEATURE_MANAGER, "start a manager");
-        level_judge(LEVEL_STRICT, &report, &result);
+        remove_feature(&report, FEATURE_CGROUP_DELEGATION, NULL);
+        remove_feature(&report, FEATURE_SYSTEMD_SCOPE, "start a manager");
+        level_evaluate(LEVEL_STRICT, &report, &result);
         assert_int_equal(result.shortfall_count, 1); /* RLIMIT_NPROC still limits processes */
         assert_non_null(strstr(result.shortfalls[0]->lost, "memory"));
         assert_string_equal(result.help, "start a manager");
 
         remove_feature(&report, FEATURE_NPROC, NULL);
-        level_judge(LEVEL_STRICT, &report, &result);
+        level_evaluate(LEVEL_STRICT, &report, &result);
         assert_int_equal(result.shortfall_count, 2);
 }
 
@@ -145,19 +145,19 @@ static void test_help_for_a_missing_feature_comes_before_help_for_a_shortfall(vo
         struct level_result result;
         set_all_features(&report);
         remove_feature(&report, FEATURE_OVERLAY, "help for a shortfall");
-        remove_feature(&report, FEATURE_PID, NULL);
-        remove_feature(&report, FEATURE_ROOT, "help for a need");
-        level_judge(LEVEL_STRICT, &report, &result);
-        assert_int_equal(result.verdict, VERDICT_REFUSED);
+        remove_feature(&report, FEATURE_PID_NAMESPACE, NULL);
+        remove_feature(&report, FEATURE_PIVOT_ROOT, "help for a need");
+        level_evaluate(LEVEL_STRICT, &report, &result);
+        assert_int_equal(result.verdict, VERDICT_UNSUPPORTED);
         assert_int_equal(result.missing_count, 2);
         assert_int_equal(result.shortfall_count, 1);
         assert_string_equal(result.help, "help for a need");
 
         /* If nothing helps against what is missing, help for a shortfall would not make the level work. */
-        report.features[FEATURE_ROOT].help = NULL;
-        level_judge(LEVEL_STRICT, &report, &result);
+        report.features[FEATURE_PIVOT_ROOT].help = NULL;
+        level_evaluate(LEVEL_STRICT, &report, &result);
         assert_null(result.help);
-        level_judge(LEVEL_STANDARD, &report, &result);
+        level_evaluate(LEVEL_STANDARD, &report, &result);
         assert_null(result.help);
 }
 

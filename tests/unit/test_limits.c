@@ -12,7 +12,7 @@
 #include "base/memory.h"
 #include "linux/cgroup.h"
 #include "linux/cgroup_files.h"
-#include "linux/scope.h"
+#include "linux/systemd_scope.h"
 
 static void test_only_requested_limits_are_written(void **state)
 {
@@ -37,10 +37,10 @@ static void test_only_requested_limits_are_written(void **state)
                   "cpu cpu.max=100000 100000;" },
         };
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-                struct cgroup_setting settings[CGROUP_SETTINGS_MAX];
+                struct cgroup_write_entry settings[CGROUP_WRITE_ENTRIES_MAX];
                 char written[512] = "";
-                size_t used = 0, count = cgroup_settings(&rows[i].limits, settings);
-                assert_true(count <= CGROUP_SETTINGS_MAX);
+                size_t used = 0, count = cgroup_write_entries(&rows[i].limits, settings);
+                assert_true(count <= CGROUP_WRITE_ENTRIES_MAX);
                 for (size_t k = 0; k < count; k++)
                         used += (size_t)snprintf(written + used, sizeof written - used, "%s %s=%s;",
                                                  settings[k].controller, settings[k].file, settings[k].value);
@@ -52,24 +52,24 @@ static void test_values_are_found_by_their_whole_name(void **state)
 {
         (void)state;
         static const char events[] = "low 0\nhigh 0\nmax 12\noom 3\noom_kill 2\noom_group_kill 1\n";
-        assert_int_equal(cgroup_value(events, "oom"), 3);
-        assert_int_equal(cgroup_value(events, "oom_kill"), 2);
-        assert_int_equal(cgroup_value(events, "oom_group_kill"), 1);
-        assert_int_equal(cgroup_value(events, "kill"), 0);
-        assert_int_equal(cgroup_value(events, "ma"), 0);
-        assert_int_equal(cgroup_value("", "max"), 0);
-        assert_int_equal(cgroup_value("max\nmax x\nmax -1\n", "max"), 0);
-        assert_int_equal(cgroup_value("usage_usec 18446744073709551615", "usage_usec"), UINT64_MAX);
+        assert_int_equal(cgroup_event_count(events, "oom"), 3);
+        assert_int_equal(cgroup_event_count(events, "oom_kill"), 2);
+        assert_int_equal(cgroup_event_count(events, "oom_group_kill"), 1);
+        assert_int_equal(cgroup_event_count(events, "kill"), 0);
+        assert_int_equal(cgroup_event_count(events, "ma"), 0);
+        assert_int_equal(cgroup_event_count("", "max"), 0);
+        assert_int_equal(cgroup_event_count("max\nmax x\nmax -1\n", "max"), 0);
+        assert_int_equal(cgroup_event_count("usage_usec 18446744073709551615", "usage_usec"), UINT64_MAX);
 }
 
 static void test_controllers_are_found_as_whole_words(void **state)
 {
         (void)state;
-        assert_true(cgroup_has_word("cpuset cpu io memory pids", "cpu"));
-        assert_true(cgroup_has_word("cpuset cpu io memory pids", "pids"));
-        assert_false(cgroup_has_word("cpuset io", "cpu"));
-        assert_false(cgroup_has_word("xcpu", "cpu"));
-        assert_false(cgroup_has_word("", "cpu"));
+        assert_true(cgroup_has_controller("cpuset cpu io memory pids", "cpu"));
+        assert_true(cgroup_has_controller("cpuset cpu io memory pids", "pids"));
+        assert_false(cgroup_has_controller("cpuset io", "cpu"));
+        assert_false(cgroup_has_controller("xcpu", "cpu"));
+        assert_false(cgroup_has_controller("", "cpu"));
 }
 
 static void test_the_length_of_the_cgroup_mount_point_is_returned(void **state)
@@ -77,8 +77,8 @@ static void test_the_length_of_the_cgroup_mount_point_is_returned(void **state)
         (void)state;
         char path[256];
         size_t top = 0;
-        assert_int_equal(cgroup_find("30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n", "0::/a/b\n", path,
-                                     sizeof path, &top),
+        assert_int_equal(cgroup_parse_path("30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n", "0::/a/b\n", path,
+                                           sizeof path, &top),
                          0);
         assert_string_equal(path, "/sys/fs/cgroup/a/b");
         assert_int_equal(top, strlen("/sys/fs/cgroup"));
@@ -88,14 +88,14 @@ static void test_special_characters_in_an_address_are_escaped(void **state)
 {
         (void)state;
         char text[64], small[8];
-        assert_int_equal(scope_escape("/run/user/1000/systemd/private", text, sizeof text), 0);
+        assert_int_equal(dbus_escape_path("/run/user/1000/systemd/private", text, sizeof text), 0);
         assert_string_equal(text, "/run/user/1000/systemd/private");
-        assert_int_equal(scope_escape("/a,b;c=%d e", text, sizeof text), 0);
+        assert_int_equal(dbus_escape_path("/a,b;c=%d e", text, sizeof text), 0);
         assert_string_equal(text, "/a%2cb%3bc%3d%25d%20e");
-        assert_int_equal(scope_escape("/\xc3\xa4", text, sizeof text), 0);
+        assert_int_equal(dbus_escape_path("/\xc3\xa4", text, sizeof text), 0);
         assert_string_equal(text, "/%c3%a4");
-        assert_int_equal(scope_escape("/too/long", small, sizeof small), -ENAMETOOLONG);
-        assert_int_equal(scope_escape("", text, sizeof text), 0);
+        assert_int_equal(dbus_escape_path("/too/long", small, sizeof small), -ENAMETOOLONG);
+        assert_int_equal(dbus_escape_path("", text, sizeof text), 0);
         assert_string_equal(text, "");
 }
 

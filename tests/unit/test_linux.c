@@ -43,7 +43,7 @@ static void test_the_cgroup_is_found_below_its_mount(void **state)
         for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
                 char path[256] = "";
                 size_t top = 0;
-                int r = cgroup_find(rows[i].mountinfo, rows[i].cgroup, path, sizeof path, &top);
+                int r = cgroup_parse_path(rows[i].mountinfo, rows[i].cgroup, path, sizeof path, &top);
                 print_message("%s", rows[i].cgroup);
                 assert_int_equal(r, rows[i].path ? 0 : -ENOENT);
                 if (rows[i].path)
@@ -56,15 +56,15 @@ static void test_a_cgroup_path_that_is_too_long_is_an_error(void **state)
         (void)state;
         char path[8];
         size_t top;
-        assert_int_equal(cgroup_find("30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n", "0::/\n", path,
-                                     sizeof path, &top),
+        assert_int_equal(cgroup_parse_path("30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n", "0::/\n", path,
+                                           sizeof path, &top),
                          -ENAMETOOLONG);
 }
 
 static void test_malformed_and_long_lines_of_mountinfo_are_handled(void **state)
 {
         (void)state;
-        static struct mount m; /* static, because it is large */
+        static struct mountinfo_entry m; /* static, because it is large */
         char text[12 * PATH_MAX] = "1 0 8:1 / / rw - ext4 /dev/sda1 rw\nwhat is this\nx 1 8:1 / /x rw - ext4 x rw\n"
                                    "22 1 0:5 /a\\040b /c\\134d rw shared:1 - tmpfs none rw\n23 1 0:6 / /long rw ";
         const char *at = text;

@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "mcp/server.h"
 
-static const struct mcp_offer all_tools = { 0 }, readonly_tools = { .readonly = true };
+static const struct mcp_server_config all_tools = { 0 }, readonly_tools = { .readonly = true };
 
 /* The send function of a route that keeps the last message. */
 static void keep_reply(struct pending_request *x, json_t *message, bool last, int status)
@@ -26,10 +26,10 @@ static void keep_reply(struct pending_request *x, json_t *message, bool last, in
         json_decref(message);
 }
 
-static const struct route route = { .send = keep_reply };
+static const struct transport_ops route = { .send = keep_reply };
 
 /* Returns the reply to a message, in which ' stands for ", as text, or NULL. There is no broker. */
-static char *reply_to(const struct mcp_offer *offer, const char *message)
+static char *reply_to(const struct mcp_server_config *offer, const char *message)
 {
         struct server server = { .offer = offer, .broker = -1 };
         struct session *session = session_open(&server);
@@ -37,9 +37,9 @@ static char *reply_to(const struct mcp_offer *offer, const char *message)
         char *copy = strdup(message), *reply = NULL;
         for (char *p = copy; (p = strchr(p, '\''));)
                 *p = '"';
-        mcp_read(NULL, copy, strlen(copy), &m);
+        mcp_parse_message(NULL, copy, strlen(copy), &m);
         free(copy);
-        if (m.kind == MCP_BAD) {
+        if (m.kind == MCP_INVALID) {
                 reply = json_dumps(m.error, JSON_COMPACT);
                 mcp_message_done(&m);
         } else {
@@ -50,7 +50,7 @@ static char *reply_to(const struct mcp_offer *offer, const char *message)
         return reply;
 }
 
-static void check_has(const struct mcp_offer *m, const char *message, const char *expected)
+static void check_has(const struct mcp_server_config *m, const char *message, const char *expected)
 {
         char *reply = reply_to(m, message);
         CLEANUP_TEXT struct text expected_json = { 0 };
@@ -196,11 +196,12 @@ static int error_code_of(const struct mcp_headers *headers, const char *message)
         char *copy = strdup(message);
         for (char *p = copy; (p = strchr(p, '\''));)
                 *p = '"';
-        mcp_read(headers, copy, strlen(copy), &m);
+        mcp_parse_message(headers, copy, strlen(copy), &m);
         free(copy);
-        int code = m.kind == MCP_BAD ? (int)json_integer_value(json_object_get(json_object_get(m.error, "error"), "cod"
-                                                                                                                  "e"))
-                                     : 0;
+        int code = m.kind == MCP_INVALID
+                           ? (int)json_integer_value(json_object_get(json_object_get(m.error, "error"), "cod"
+                                                                                                        "e"))
+                           : 0;
         assert_int_equal(m.status, code ? 400 : 0);
         mcp_message_done(&m);
         return code;

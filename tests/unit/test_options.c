@@ -182,7 +182,7 @@ static void test_options_are_found_by_id(void **state)
         (void)state;
         struct parsed p = PARSE(&verb, "-pa", "--json", "-pb", "-pc");
         size_t count = 0;
-        for (const struct option_use *use = NULL; (use = options_next(&p.result, POLICY, use)); count++)
+        for (const struct option_occurrence *use = NULL; (use = options_next(&p.result, POLICY, use)); count++)
                 assert_int_equal(use->value[0], 'a' + (int)count);
         assert_int_equal(count, 3);
         assert_string_equal(options_value(&p.result, POLICY), "c");
@@ -276,14 +276,14 @@ static void test_the_error_may_be_null(void **state)
 static void test_the_number_of_options_is_limited(void **state)
 {
         (void)state;
-        char letters[OPTIONS_USES_MAX + 3] = "-";
-        memset(letters + 1, 'b', OPTIONS_USES_MAX);
+        char letters[OPTIONS_OCCURRENCES_MAX + 3] = "-";
+        memset(letters + 1, 'b', OPTIONS_OCCURRENCES_MAX);
         struct parsed p = PARSE(&verb, letters);
         assert_int_equal(p.returned, 0);
-        assert_int_equal(p.result.use_count, OPTIONS_USES_MAX);
+        assert_int_equal(p.result.use_count, OPTIONS_OCCURRENCES_MAX);
         options_done(&p.result);
 
-        letters[OPTIONS_USES_MAX + 1] = 'b';
+        letters[OPTIONS_OCCURRENCES_MAX + 1] = 'b';
         p = PARSE(&verb, letters);
         assert_int_equal(p.returned, -E2BIG);
         options_done(&p.result);

@@ -145,7 +145,7 @@ static void check_case(size_t i)
         struct error e = { 0 };
         (void)snprintf(path, sizeof path, "%s%s%s", cases[i].path[0] == '@' ? scene.base : "",
                        cases[i].path[0] == '@' ? "/" : "", cases[i].path + (cases[i].path[0] == '@'));
-        int r = workspace_find(scene.w, path, &s, &e);
+        int r = workspace_resolve(scene.w, path, &s, &e);
         if (!cases[i].found) {
                 if (r != -cases[i].code)
                         fail_msg("%s: %d (%s) instead of %d", path, r, e.text, -cases[i].code);
@@ -174,7 +174,7 @@ static void test_paths_are_resolved_only_inside_the_workspace(void **state)
         for (int pass = 0; pass < 2; pass++) {
                 for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
                         check_case(i);
-                workspace_forget_openat2(scene.w);
+                workspace_disable_openat2(scene.w);
         }
 }
 
@@ -200,14 +200,14 @@ static void test_the_root_directory_can_be_a_workspace(void **state)
         CLEANUP_HELD_PATH struct held_path s = HELD_PATH_NONE;
         assert_int_equal(workspace_open("/", &w, NULL), 0);
         for (int pass = 0; pass < 2; pass++) {
-                assert_int_equal(workspace_find(w, "/etc/passwd", &s, NULL), 0);
+                assert_int_equal(workspace_resolve(w, "/etc/passwd", &s, NULL), 0);
                 assert_string_equal(s.path, "/etc/passwd");
                 held_path_done(&s);
-                assert_int_equal(workspace_find(w, "..", &s, NULL), -EXDEV);
-                assert_int_equal(workspace_find(w, "/..", &s, NULL), 0);
+                assert_int_equal(workspace_resolve(w, "..", &s, NULL), -EXDEV);
+                assert_int_equal(workspace_resolve(w, "/..", &s, NULL), 0);
                 assert_string_equal(s.path, "/");
                 held_path_done(&s);
-                workspace_forget_openat2(w);
+                workspace_disable_openat2(w);
         }
 }
 
@@ -218,14 +218,14 @@ static void test_the_lengths_of_names_and_paths_are_limited(void **state)
         CLEANUP_HELD_PATH struct held_path s = HELD_PATH_NONE;
         memset(name, 'a', sizeof name - 1);
         name[sizeof name - 1] = '\0';
-        assert_int_equal(workspace_find(scene.w, name, &s, NULL), -ENAMETOOLONG);
+        assert_int_equal(workspace_resolve(scene.w, name, &s, NULL), -ENAMETOOLONG);
         memset(path, 'a', sizeof path - 1);
         path[sizeof path - 1] = '\0';
-        assert_int_equal(workspace_find(scene.w, path, &s, NULL), -ENAMETOOLONG);
+        assert_int_equal(workspace_resolve(scene.w, path, &s, NULL), -ENAMETOOLONG);
         for (size_t i = 0; i < 2000; i++)
                 memcpy(path + 2 * i, "a/", 2);
         path[4000] = '\0';
-        assert_int_equal(workspace_find(scene.w, path, &s, NULL), 0); /* its first name does not exist */
+        assert_int_equal(workspace_resolve(scene.w, path, &s, NULL), 0); /* its first name does not exist */
         assert_true(s.fd < 0);
 }
 
@@ -241,10 +241,10 @@ static void test_depth_is_limited_without_openat2(void **state)
         }
         const char *path = deep.data;
         CLEANUP_HELD_PATH struct held_path s = HELD_PATH_NONE;
-        assert_int_equal(workspace_find(scene.w, path + strlen("root/"), &s, NULL), 0);
+        assert_int_equal(workspace_resolve(scene.w, path + strlen("root/"), &s, NULL), 0);
         held_path_done(&s);
-        workspace_forget_openat2(scene.w);
-        assert_int_equal(workspace_find(scene.w, path + strlen("root/"), &s, NULL), -ENAMETOOLONG);
+        workspace_disable_openat2(scene.w);
+        assert_int_equal(workspace_resolve(scene.w, path + strlen("root/"), &s, NULL), -ENAMETOOLONG);
 }
 
 static void test_a_file_that_was_replaced_since_it_was_found_is_not_opened(void **state)
@@ -252,7 +252,7 @@ static void test_a_file_that_was_replaced_since_it_was_found_is_not_opened(void 
         (void)state;
         char text[16] = "";
         CLEANUP_HELD_PATH struct held_path s = HELD_PATH_NONE;
-        assert_int_equal(workspace_find(scene.w, "file", &s, NULL), 0);
+        assert_int_equal(workspace_resolve(scene.w, "file", &s, NULL), 0);
         CLEANUP_FD int fd = held_path_open(&s, O_RDONLY, NULL);
         assert_int_equal(read(fd, text, sizeof text), 6);
         assert_string_equal(text, "inside");
@@ -282,7 +282,7 @@ static void test_replacing_keeps_the_mode_and_creates_missing_directories(void *
         struct stat st;
         assert_int_equal(chmod(path_in_base("root/file"), 0751), 0);
         CLEANUP_HELD_PATH struct held_path s = HELD_PATH_NONE;
-        assert_int_equal(workspace_find(scene.w, "dir/up", &s, NULL), 0);
+        assert_int_equal(workspace_resolve(scene.w, "dir/up", &s, NULL), 0);
         assert_int_equal(held_path_replace(&s, "new", 3, 0644, NULL), 0);
         check_content("root/file", "new");
         assert_int_equal(stat(path_in_base("root/file"), &st), 0);
@@ -294,14 +294,14 @@ static void test_replacing_keeps_the_mode_and_creates_missing_directories(void *
         check_content("root/file", "again");
         held_path_done(&s);
 
-        assert_int_equal(workspace_find(scene.w, "a/b/c.txt", &s, NULL), 0);
+        assert_int_equal(workspace_resolve(scene.w, "a/b/c.txt", &s, NULL), 0);
         assert_int_equal(held_path_replace(&s, "c", 1, 0640, NULL), 0);
         check_content("root/a/b/c.txt", "c");
         assert_int_equal(stat(path_in_base("root/a/b/c.txt"), &st), 0);
         assert_int_equal(st.st_mode & 07777, 0640);
         held_path_done(&s);
 
-        assert_int_equal(workspace_find(scene.w, "dir", &s, NULL), 0);
+        assert_int_equal(workspace_resolve(scene.w, "dir", &s, NULL), 0);
         assert_int_equal(held_path_replace(&s, "x", 1, 0644, NULL), -EISDIR);
 }
 
@@ -321,7 +321,7 @@ static void test_a_file_that_another_process_replaced_is_not_overwritten(void **
         (void)state;
         CLEANUP_HELD_PATH struct held_path s = HELD_PATH_NONE;
         size_t before = count_names("root");
-        assert_int_equal(workspace_find(scene.w, "file", &s, NULL), 0);
+        assert_int_equal(workspace_resolve(scene.w, "file", &s, NULL), 0);
         write_file("root/file.new", "theirs");
         char to[2 * PATH_MAX];
         (void)snprintf(to, sizeof to, "%s", path_in_base("root/file"));
@@ -331,7 +331,7 @@ static void test_a_file_that_another_process_replaced_is_not_overwritten(void **
         assert_int_equal(count_names("root"), before);
         held_path_done(&s);
 
-        assert_int_equal(workspace_find(scene.w, "fresh", &s, NULL), 0);
+        assert_int_equal(workspace_resolve(scene.w, "fresh", &s, NULL), 0);
         write_file("root/fresh", "theirs");
         assert_int_equal(held_path_replace(&s, "mine", 4, 0644, NULL), -ESTALE);
         check_content("root/fresh", "theirs");
@@ -341,7 +341,7 @@ static void test_a_missing_directory_that_became_a_symlink_is_not_entered(void *
 {
         (void)state;
         CLEANUP_HELD_PATH struct held_path s = HELD_PATH_NONE;
-        assert_int_equal(workspace_find(scene.w, "made/file", &s, NULL), 0);
+        assert_int_equal(workspace_resolve(scene.w, "made/file", &s, NULL), 0);
         make_symlink("../outside", "root/made");
         assert_int_equal(held_path_replace(&s, "x", 1, 0644, NULL), -ESTALE);
         assert_int_equal(access(path_in_base("outside/file"), F_OK), -1);

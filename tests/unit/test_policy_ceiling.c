@@ -193,7 +193,7 @@ static void test_no_spelling_of_a_path_exceeds_a_ceiling(void **state)
                 CLEANUP_ARENA struct arena *a = arena_new(1 << 20);
                 for (size_t j = 0; j < w.plan->rules.count; j++) {
                         const char *path = w.plan->rules.list[j].path;
-                        assert_string_equal(pattern_normalise(a, path), path);
+                        assert_string_equal(path_normalize(a, path), path);
                         assert_false(path_is_beneath(path, "/etc2") || path_is_beneath(path, "/datax"));
                 }
         }
@@ -433,7 +433,7 @@ static int deepest_match(const size_t *list, size_t count, const bool *only, con
 {
         int best = -1;
         for (size_t i = 0; i < count; i++) {
-                int depth = pattern_depth(random_paths[list[i]], false, path);
+                int depth = path_pattern_match_depth(random_paths[list[i]], false, path);
                 best = (!only || only[i]) && depth > best ? depth : best;
         }
         return best;
@@ -477,13 +477,13 @@ static bool oracle_reaches(const struct spec *c, const char *host, uint16_t port
 {
         CLEANUP_ARENA struct arena *a = arena_new(1 << 20);
         bool allowed = !c->has_hosts, denied = false;
-        struct domain d;
+        struct host_pattern d;
         for (size_t i = 0; i < c->host_count; i++)
-                allowed |= !domain_parse(a, random_hosts[c->host[i]], NULL, &d) &&
-                           domain_match(&d, PORTLESS_DEFAULT, host, port);
+                allowed |= !host_pattern_parse(a, random_hosts[c->host[i]], NULL, &d) &&
+                           host_pattern_match(&d, PORTLESS_DEFAULT, host, port);
         for (size_t i = 0; i < c->denied_host_count; i++)
-                denied |= !domain_parse(a, random_hosts[c->denied_host[i]], NULL, &d) &&
-                          domain_match(&d, PORTLESS_EVERY, host, port);
+                denied |= !host_pattern_parse(a, random_hosts[c->denied_host[i]], NULL, &d) &&
+                          host_pattern_match(&d, PORTLESS_EVERY, host, port);
         return allowed && !denied;
 }
 

@@ -4,7 +4,7 @@
  */
 #include "test_policy_fixture.h"
 
-#include "policy/modules.h"
+#include "policy/module_rights.h"
 
 static void test_defaults_are_those_of_the_specification(void **state)
 {
@@ -185,11 +185,11 @@ static void test_hosts_are_allowed_and_denied_by_lists(void **state)
         assert_int_equal(number(&w, PLAN_ALLOW_NETWORK), 1);
         WORLD nothing = compile_valid("network: {allowed_domains: []}");
         assert_int_equal(nothing.plan->hosts.count, 0);
-        assert_false(plan_reaches_out(nothing.plan));
+        assert_false(plan_needs_egress(nothing.plan));
         WORLD all = compile_valid("network: {allowed_domains: [+dev-network]}");
         assert_int_equal(all.plan->hosts.count, dev_network_set.count);
         for (size_t i = 0; i < all.plan->hosts.count; i++)
-                assert_true(text_starts(all.plan->hosts.list[i].set, "dev-network: "));
+                assert_true(text_has_prefix(all.plan->hosts.list[i].set, "dev-network: "));
         static const char *const refused[] = { "'*'", "'*.com'", "'https://a.org'", "a.org/x",   "'a b'",
                                                "''",  "'+*'",    "'+a b'",          "127.0.0.1", "-nothing",
                                                "'-'", "[a.org]", "{a: b}",          "" };

@@ -19,9 +19,9 @@ static int teardown(void **state)
         return 0;
 }
 
-static const char *parse(const char *text, domain_to_ascii *to_ascii, struct domain *ret)
+static const char *parse(const char *text, to_ascii_function *to_ascii, struct host_pattern *ret)
 {
-        return domain_parse(arena, text, to_ascii, ret);
+        return host_pattern_parse(arena, text, to_ascii, ret);
 }
 
 static void test_patterns_are_printed_in_canonical_form(void **state)
@@ -48,12 +48,12 @@ static void test_patterns_are_printed_in_canonical_form(void **state)
                 { "3.example1", "3.example1" },
         };
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-                struct domain d;
-                char text[DOMAIN_TEXT_SIZE];
+                struct host_pattern d;
+                char text[HOST_PATTERN_TEXT_SIZE];
                 const char *error = parse(rows[i].text, fake_to_ascii, &d);
                 if (error)
                         fail_msg("'%s' was refused: %s", rows[i].text, error);
-                domain_print(&d, text);
+                host_pattern_print(&d, text);
                 assert_string_equal(text, rows[i].canonical);
                 assert_null(parse(text, NULL, &d)); /* the canonical form needs no conversion */
         }
@@ -141,7 +141,7 @@ static void test_malformed_patterns_are_refused(void **state)
 {
         (void)state;
         for (size_t i = 0; refused[i]; i++) {
-                struct domain d;
+                struct host_pattern d;
                 if (!parse(refused[i], fake_to_ascii, &d))
                         fail_msg("'%s' was accepted as '%s'", refused[i], d.name);
         }
@@ -153,11 +153,11 @@ static void test_a_requested_name_is_not_a_pattern(void **state)
         (void)state;
         char name[DOMAIN_MAX + 1];
         for (size_t i = 0; refused[i]; i++)
-                if (!domain_canonical(refused[i], fake_to_ascii, name))
+                if (!host_name_canonicalize(refused[i], fake_to_ascii, name))
                         fail_msg("'%s' was accepted as '%s'", refused[i], name);
-        assert_non_null(domain_canonical("*.example.com", NULL, name));
-        assert_non_null(domain_canonical("example.com:443", NULL, name));
-        assert_null(domain_canonical("Example.COM.", NULL, name));
+        assert_non_null(host_name_canonicalize("*.example.com", NULL, name));
+        assert_non_null(host_name_canonicalize("example.com:443", NULL, name));
+        assert_null(host_name_canonicalize("Example.COM.", NULL, name));
         assert_string_equal(name, "example.com");
 }
 
@@ -175,12 +175,12 @@ static void test_the_result_of_to_ascii_is_checked(void **state)
         static const char *const answers[] = { "",     "*",         "*.com", "a/b",  "a b", "127.0.0.1",
                                                "a..b", "a\xc3\xbc", "a@b",   "a:80", ".",   "-a" };
         for (size_t i = 0; i < ARRAY_SIZE(answers); i++) {
-                struct domain d;
+                struct host_pattern d;
                 hostile_answer = answers[i];
                 if (!parse("ü.example", hostile_to_ascii, &d))
                         fail_msg("the answer '%s' was accepted as '%s'", answers[i], d.name);
         }
-        struct domain d;
+        struct host_pattern d;
         hostile_answer = "com";
         assert_non_null(parse("*.ü", hostile_to_ascii, &d));
         hostile_answer = "Example.COM.";
@@ -202,7 +202,7 @@ static void test_lengths_are_limited_as_in_dns(void **state)
 {
         (void)state;
         char name[POLICY_TEXT_MAX + 100];
-        struct domain d;
+        struct host_pattern d;
         make_name(name, 253, 63);
         assert_null(parse(name, NULL, &d));
         make_name(name, 254, 63);
@@ -214,7 +214,7 @@ static void test_lengths_are_limited_as_in_dns(void **state)
         make_name(name, POLICY_TEXT_MAX + 50, 63);
         assert_non_null(parse(name, NULL, &d));
         char canonical[DOMAIN_MAX + 1];
-        assert_non_null(domain_canonical(name, NULL, canonical));
+        assert_non_null(host_name_canonicalize(name, NULL, canonical));
 }
 
 static void test_patterns_match_whole_labels(void **state)
@@ -243,9 +243,9 @@ static void test_patterns_match_whole_labels(void **state)
         };
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
                 for (enum portless portless = PORTLESS_EVERY; portless <= PORTLESS_DEFAULT; portless++) {
-                        struct domain d;
+                        struct host_pattern d;
                         assert_null(parse(rows[i].pattern, NULL, &d));
-                        if (domain_match(&d, portless, rows[i].name, rows[i].port) != rows[i].match)
+                        if (host_pattern_match(&d, portless, rows[i].name, rows[i].port) != rows[i].match)
                                 fail_msg("%s and %s:%u", rows[i].pattern, rows[i].name, rows[i].port);
                 }
 }
@@ -278,15 +278,15 @@ static void test_a_pattern_without_a_port_matches_the_default_ports(void **state
                 { "*.example.com", "a.example.com", 22, false },
         };
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-                struct domain d;
+                struct host_pattern d;
                 assert_null(parse(rows[i].pattern, NULL, &d));
-                assert_true(domain_match_name(&d, rows[i].name));
-                assert_true(domain_match(&d, PORTLESS_EVERY, rows[i].name, rows[i].port));
-                if (domain_match(&d, PORTLESS_DEFAULT, rows[i].name, rows[i].port) != rows[i].by_default)
+                assert_true(host_pattern_match_name(&d, rows[i].name));
+                assert_true(host_pattern_match(&d, PORTLESS_EVERY, rows[i].name, rows[i].port));
+                if (host_pattern_match(&d, PORTLESS_DEFAULT, rows[i].name, rows[i].port) != rows[i].by_default)
                         fail_msg("%s and %s:%u", rows[i].pattern, rows[i].name, rows[i].port);
                 d.port = 7;
-                assert_true(domain_match(&d, PORTLESS_DEFAULT, rows[i].name, 7));
-                assert_false(domain_match(&d, PORTLESS_DEFAULT, rows[i].name, rows[i].port));
+                assert_true(host_pattern_match(&d, PORTLESS_DEFAULT, rows[i].name, 7));
+                assert_false(host_pattern_match(&d, PORTLESS_DEFAULT, rows[i].name, rows[i].port));
         }
 }
 
@@ -295,7 +295,7 @@ static void test_the_names_of_git_hosts_are_canonical(void **state)
         (void)state;
         for (size_t i = 0; git_hosts[i]; i++) {
                 char canonical[DOMAIN_MAX + 1];
-                assert_null(domain_canonical(git_hosts[i], NULL, canonical));
+                assert_null(host_name_canonicalize(git_hosts[i], NULL, canonical));
                 assert_string_equal(canonical, git_hosts[i]);
                 assert_true(port_is_default(git_hosts[i], 22));
         }
@@ -320,40 +320,40 @@ static const char *const small_names[] = {
 };
 static const uint16_t small_ports[] = { 1, 22, 80, 443, 444 };
 
-static bool matches_both(const struct domain *a, const struct domain *b, enum portless portless, size_t name,
-                         size_t port)
+static bool matches_both(const struct host_pattern *a, const struct host_pattern *b, enum portless portless,
+                         size_t name, size_t port)
 {
-        return domain_match(a, portless, small_names[name], small_ports[port]) &&
-               domain_match(b, portless, small_names[name], small_ports[port]);
+        return host_pattern_match(a, portless, small_names[name], small_ports[port]) &&
+               host_pattern_match(b, portless, small_names[name], small_ports[port]);
 }
 
-/* Ceilings rely on domain_covers(), so it is compared with matching, for every pair. */
-static void check_covers(const struct domain *outer, const struct domain *inner, enum portless portless)
+/* Ceilings rely on host_pattern_covers(), so it is compared with matching, for every pair. */
+static void check_covers(const struct host_pattern *outer, const struct host_pattern *inner, enum portless portless)
 {
         bool all = true;
         for (size_t n = 0; n < ARRAY_SIZE(small_names); n++)
                 for (size_t p = 0; p < ARRAY_SIZE(small_ports); p++)
-                        all &= !domain_match(inner, portless, small_names[n], small_ports[p]) ||
+                        all &= !host_pattern_match(inner, portless, small_names[n], small_ports[p]) ||
                                matches_both(outer, inner, portless, n, p);
-        if (domain_covers(outer, inner, portless) != all)
+        if (host_pattern_covers(outer, inner, portless) != all)
                 fail_msg("%s:%u covers %s:%u is %d", outer->name, outer->port, inner->name, inner->port, !all);
 }
 
 /* The names below a wildcard that have port 22 by default are in a table; one pattern cannot express them. */
-static bool needs_table(const struct domain *a, const struct domain *b, enum portless portless)
+static bool needs_table(const struct host_pattern *a, const struct host_pattern *b, enum portless portless)
 {
         return portless == PORTLESS_DEFAULT && a->wildcard && b->wildcard && a->port + b->port == 22;
 }
 
-static void check_intersection(const struct domain *a, const struct domain *b, enum portless portless)
+static void check_intersection(const struct host_pattern *a, const struct host_pattern *b, enum portless portless)
 {
-        struct domain intersection = { .name = "unset" };
-        bool intersects = domain_intersect(a, b, portless, &intersection);
+        struct host_pattern intersection = { .name = "unset" };
+        bool intersects = host_pattern_intersect(a, b, portless, &intersection);
         assert_true(intersects || strcmp(intersection.name, "unset") == 0);
         for (size_t n = 0; n < ARRAY_SIZE(small_names); n++)
                 for (size_t p = 0; p < ARRAY_SIZE(small_ports); p++) {
-                        bool matches =
-                                intersects && domain_match(&intersection, portless, small_names[n], small_ports[p]);
+                        bool matches = intersects &&
+                                       host_pattern_match(&intersection, portless, small_names[n], small_ports[p]);
                         bool expected = matches_both(a, b, portless, n, p) && !needs_table(a, b, portless);
                         if (matches != expected)
                                 fail_msg("%s:%u and %s:%u: %s:%u is %d", a->name, a->port, b->name, b->port,
@@ -367,7 +367,7 @@ static void test_covering_and_intersecting_agree_with_matching(void **state)
         for (size_t i = 0; i < ARRAY_SIZE(small_patterns); i++)
                 for (size_t j = 0; j < ARRAY_SIZE(small_patterns); j++)
                         for (enum portless portless = PORTLESS_EVERY; portless <= PORTLESS_DEFAULT; portless++) {
-                                struct domain a, b;
+                                struct host_pattern a, b;
                                 assert_null(parse(small_patterns[i], NULL, &a));
                                 assert_null(parse(small_patterns[j], NULL, &b));
                                 check_covers(&a, &b, portless);
@@ -386,7 +386,7 @@ static void test_random_bytes_are_refused_or_become_a_valid_name(void **state)
                 for (size_t j = 0; j < length; j++)
                         text[j] = alphabet[random_below(&seed, sizeof alphabet - 1)];
                 text[length] = '\0';
-                struct domain d;
+                struct host_pattern d;
                 if (parse(text, NULL, &d))
                         continue;
                 if (strspn(d.name, "ab1.-_") != strlen(d.name) || strstr(d.name, "..") || *d.name == '.' || !*d.name ||

@@ -21,11 +21,11 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "policy/caps.h"
+#include "policy/input_limits.h"
 #include "policy/compile.h"
 #include "policy/keys.h"
-#include "policy/messages.h"
-#include "policy/pattern.h"
+#include "policy/diagnostics.h"
+#include "policy/path_pattern.h"
 #include "policy/plan.h"
 #include "policy/settings.h"
 
@@ -34,9 +34,9 @@
 
 /* A machine, the policy files of a test, and the plan that they compile to. */
 struct world {
-        struct facts facts;
+        struct host_facts facts;
         struct arena *arena; /* holds the settings */
-        struct messages *messages;
+        struct diagnostics *messages;
         struct settings policy;
         struct settings ceilings[4];
         size_t ceiling_count, files;
@@ -73,7 +73,7 @@ static inline struct world world_new(void)
                         .to_ascii = fake_to_ascii,
                 },
                 .arena = arena_new(ARENA_BYTES_MAX),
-                .messages = messages_new(),
+                .messages = diagnostics_new(),
                 .result = -1,
         };
         assert_non_null(w.arena);
@@ -86,7 +86,7 @@ static inline void world_done(struct world *w)
 {
         plan_free(w->plan);
         arena_free(w->arena);
-        messages_free(w->messages);
+        diagnostics_free(w->messages);
         text_done(&w->printed);
 }
 #define WORLD CLEANUP(world_done) struct world
@@ -101,12 +101,12 @@ static inline const char *world_next_name(struct world *w)
 
 static inline void world_read(struct world *w, const char *yaml)
 {
-        w->rejected |= settings_read_native(&w->policy, world_next_name(w), yaml, strlen(yaml), WORK) != 0;
+        w->rejected |= settings_parse_policy(&w->policy, world_next_name(w), yaml, strlen(yaml), WORK) != 0;
 }
 
 static inline void world_read_srt(struct world *w, const char *json)
 {
-        w->rejected |= settings_read_srt(&w->policy, world_next_name(w), json, strlen(json), WORK) != 0;
+        w->rejected |= settings_parse_srt(&w->policy, world_next_name(w), json, strlen(json), WORK) != 0;
 }
 
 static inline void world_flag(struct world *w, enum key_id key, const char *text)
@@ -125,7 +125,7 @@ static inline void world_ceiling(struct world *w, const char *yaml)
         assert_true(w->ceiling_count < ARRAY_SIZE(w->ceilings));
         struct settings *c = &w->ceilings[w->ceiling_count++];
         settings_init(c, w->arena, w->messages, w->facts.to_ascii);
-        w->rejected |= settings_read_native(c, world_next_name(w), yaml, strlen(yaml), "/etc/ringwall") != 0;
+        w->rejected |= settings_parse_policy(c, world_next_name(w), yaml, strlen(yaml), "/etc/ringwall") != 0;
         w->rejected |= ceiling_check(c) != 0;
 }
 
@@ -138,11 +138,11 @@ static inline bool world_compile(struct world *w)
         w->result = policy_compile(&w->policy, ceilings, w->ceiling_count, &w->facts, w->messages, &w->plan);
         arena_free(w->arena);
         w->arena = NULL;
-        messages_print(w->messages, &w->printed, false);
+        diagnostics_print(w->messages, &w->printed, false);
         text_add(&w->printed, "");
         assert_false(w->printed.failed);
         /* A refusal always has an error message, and no error always means a plan. */
-        assert_int_equal(w->result == 1 || w->rejected, messages_count(w->messages, MESSAGE_ERROR) > 0);
+        assert_int_equal(w->result == 1 || w->rejected, diagnostics_count(w->messages, DIAGNOSTIC_ERROR) > 0);
         assert_int_equal(w->result == 0, w->plan != NULL);
         return w->result == 0 && !w->rejected;
 }

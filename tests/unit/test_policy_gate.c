@@ -1,7 +1,7 @@
 /* The keys of the gate: denied commands, which are edited entry by entry, and the person's own secrets. */
 #include "test_policy_fixture.h"
 
-static const struct plan_command *find_denied(const struct world *w, const char *name)
+static const struct plan_denied_command *find_denied(const struct world *w, const char *name)
 {
         for (size_t i = 0; i < w->plan->denied_command_count; i++)
                 if (strcmp(w->plan->denied_commands[i].name, name) == 0)
@@ -23,7 +23,7 @@ static void test_the_default_set_of_commands_is_denied(void **state)
         WORLD w = compile_valid("");
         assert_int_equal(w.plan->denied_command_count, 11);
         assert_int_equal(w.plan->secret_count, 0);
-        const struct plan_command *c = find_denied(&w, "mkfs.*");
+        const struct plan_denied_command *c = find_denied(&w, "mkfs.*");
         assert_non_null(c);
         assert_string_equal(c->set, "denied-commands: filesystems");
         assert_string_equal(c->from.name, "default");
@@ -43,7 +43,7 @@ static void test_the_set_of_commands_is_edited_entry_by_entry(void **state)
         for (size_t i = 0; i < ARRAY_SIZE(allowed_names); i++)
                 if (find_denied(&w, allowed_names[i]))
                         fail_msg("%s is denied", allowed_names[i]);
-        const struct plan_command *rm = find_denied(&w, "rm");
+        const struct plan_denied_command *rm = find_denied(&w, "rm");
         assert_null(rm->set);
         assert_string_equal(rm->from.name, "p1.yaml");
         assert_int_equal(rm->from.line, 1);

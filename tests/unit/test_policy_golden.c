@@ -39,7 +39,7 @@ static struct world compile_golden(const char *name)
         size_t length = 0;
         CLEANUP_FREE char *text = read_golden(name, &length);
         bool is_srt = settings_is_srt(text, length);
-        w.facts = (struct facts){
+        w.facts = (struct host_facts){
                 .cwd = USER "/app",
                 .home = USER,
                 .path = "/usr/local/bin:/usr/bin:/bin:" USER "/.cargo/bin",
@@ -48,7 +48,7 @@ static struct world compile_golden(const char *name)
                 .to_ascii = fake_to_ascii,
         };
         w.rejected |=
-                (is_srt ? settings_read_srt : settings_read_native)(&w.policy, name, text, length, USER "/app") != 0;
+                (is_srt ? settings_parse_srt : settings_parse_policy)(&w.policy, name, text, length, USER "/app") != 0;
         if (!world_compile(&w))
                 fail_msg("%s is refused:\n%s", name, w.printed.data);
         return w;
@@ -137,7 +137,7 @@ static void test_the_examples_give_only_the_expected_warnings(void **state)
         };
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
                 WORLD w = compile_golden(rows[i].name);
-                if (messages_count(w.messages, MESSAGE_WARNING) != rows[i].warnings ||
+                if (diagnostics_count(w.messages, DIAGNOSTIC_WARNING) != rows[i].warnings ||
                     !world_has_message(&w, rows[i].text))
                         fail_msg("%s:\n%s", rows[i].name, w.printed.data);
         }
@@ -204,8 +204,8 @@ static void test_the_network_policy(void **state)
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
                 if (hosts_decide(&p->hosts, rows[i].name, rows[i].port, NULL) != rows[i].reached)
                         fail_msg("%s:%u", rows[i].name, rows[i].port);
-        assert_non_null(hosts_find(&p->private_hosts, "db.internal", 5432));
-        assert_true(ports_have(&p->local_ports, 6379) && ports_have(&p->published, 5173));
+        assert_non_null(hosts_match(&p->private_hosts, "db.internal", 5432));
+        assert_true(ports_contain(&p->local_ports, 6379) && ports_contain(&p->published, 5173));
         assert_string_equal(p->unix_sockets[0].path, USER "/.ssh/agent.sock");
 }
 

@@ -4,9 +4,9 @@
  */
 #include "test_policy_fixture.h"
 
-#include "policy/expand.h"
+#include "policy/expand_path.h"
 #include "policy/managed.h"
-#include "policy/modules.h"
+#include "policy/module_rights.h"
 
 static struct arena *arena;
 
@@ -44,7 +44,7 @@ static void test_every_row_is_complete(void **state)
                 assert_true(key->min <= key->max);
                 assert_ptr_equal(key_find(key->path), key);
                 CLEANUP_TEXT struct text described = { 0 };
-                key_describe_value(key, &described);
+                key_expected_text(key, &described);
                 assert_true(described.length > 0);
                 for (size_t j = 0; j < i; j++)
                         assert_string_not_equal(key->path, keys[j].path);
@@ -84,7 +84,7 @@ static size_t count_rows_below(const char *prefix)
 {
         size_t position = 0, length = 0, count = key_find(prefix) != NULL;
         const char *name = NULL;
-        while (key_next_child(prefix, &position, &name, &length)) {
+        while (key_iterate_children(prefix, &position, &name, &length)) {
                 char child[200];
                 (void)snprintf(child, sizeof child, "%s%s%.*s", prefix, *prefix ? "." : "", (int)length, name);
                 count += count_rows_below(child);
@@ -281,7 +281,7 @@ static void test_a_wildcard_permission_grants_all_of_its_kind(void **state)
         for (size_t k = 0; k < ARRAY_SIZE(kinds); k++) {
                 unsigned sum = 0, sum_of_server = 0, wildcard = 0, wildcard_of_server = 0;
                 for (size_t i = 0; permission_words[i]; i++) {
-                        if (!text_starts(permission_words[i], kinds[k]))
+                        if (!text_has_prefix(permission_words[i], kinds[k]))
                                 continue;
                         bool is_wildcard = strchr(permission_words[i], '*') != NULL;
                         *(is_wildcard ? &wildcard : &sum) |= permissions[i].granted;
@@ -304,14 +304,14 @@ static void test_names_in_managed_sets_are_unambiguous(void **state)
                 for (size_t i = 0; i < set->count; i++) {
                         const struct managed_entry *e = &set->entries[i];
                         assert_string_not_equal(e->group, set->name);
-                        assert_true(managed_names_entry(set, e, set->name));
-                        assert_true(managed_names_entry(set, e, e->group));
+                        assert_true(managed_entry_matches(set, e, set->name));
+                        assert_true(managed_entry_matches(set, e, e->group));
                         /* Only the table uses {writable}; a person writes the part after it. */
                         const char *personal =
-                                text_starts(e->entry, "{writable}/") ? e->entry + strlen("{writable}/") : e->entry;
-                        assert_true(managed_names_entry(set, e, personal));
-                        assert_false(managed_names_entry(set, e, ""));
-                        assert_false(managed_names_entry(set, e, "x"));
+                                text_has_prefix(e->entry, "{writable}/") ? e->entry + strlen("{writable}/") : e->entry;
+                        assert_true(managed_entry_matches(set, e, personal));
+                        assert_false(managed_entry_matches(set, e, ""));
+                        assert_false(managed_entry_matches(set, e, "x"));
                         for (size_t j = 0; j < set->count; j++) {
                                 assert_string_not_equal(set->entries[j].entry, e->group);
                                 assert_true(i == j || strcmp(set->entries[j].entry, e->entry) != 0);
@@ -324,37 +324,37 @@ static void test_names_in_managed_sets_are_unambiguous(void **state)
 static void test_every_managed_entry_is_a_valid_value_of_its_key(void **state)
 {
         (void)state;
-        const struct expand_names names = {
+        const struct path_variables names = {
                 .workspace = WORK, .home = HOME, .user_data = "/data", .user_state = "/state"
         };
         for (size_t s = 0; s < ARRAY_SIZE(sets); s++)
                 for (size_t i = 0; i < sets[s]->count; i++) {
                         const char *entry = sets[s]->entries[i].entry;
-                        struct domain d;
+                        struct host_pattern d;
                         struct value v;
                         if (sets[s] == &dev_network_set) {
-                                assert_null(domain_parse(arena, entry, NULL, &d));
+                                assert_null(host_pattern_parse(arena, entry, NULL, &d));
                                 continue;
                         }
                         if (sets[s] == &denied_commands_set) {
                                 assert_null(parse(KEY_DENIED_COMMANDS, entry, &v));
                                 continue;
                         }
-                        if (pattern_check(entry))
-                                fail_msg("%s: %s", entry, pattern_check(entry));
+                        if (path_pattern_check(entry))
+                                fail_msg("%s: %s", entry, path_pattern_check(entry));
                         /* The compiler replaces {writable} by a directory. */
-                        const char *text = text_starts(entry, "{writable}/") ? entry + strlen("{writable}") : entry;
-                        struct expanded e = expand_path(arena, &names, NULL, text, true, false);
+                        const char *text = text_has_prefix(entry, "{writable}/") ? entry + strlen("{writable}") : entry;
+                        struct expanded_path e = expand_path(arena, &names, NULL, text, true, false);
                         if (!e.path)
                                 fail_msg("%s: %s", entry, e.wrong);
-                        assert_string_equal(pattern_normalise(arena, e.path), e.path);
+                        assert_string_equal(path_normalize(arena, e.path), e.path);
                 }
 }
 
 static void assert_listed(const struct managed_set *set, const char *name)
 {
         for (size_t i = 0; i < set->count; i++)
-                if (managed_names_entry(set, &set->entries[i], name))
+                if (managed_entry_matches(set, &set->entries[i], name))
                         return;
         fail_msg("the set %s lacks %s", set->name, name);
 }

@@ -11,7 +11,7 @@
 
 #include "base/memory.h"
 #include "policy/name_rules.h"
-#include "policy/pattern.h"
+#include "policy/path_pattern.h"
 
 static struct rule rules[] = {
         { .kind = RULE_READ, .path = "/usr", .set = "system", .from.name = "default" },

@@ -57,14 +57,14 @@ static void test_a_private_host_must_also_be_allowed(void **state)
                 "'x.a.org:443', github.com, s.org]}, tools: {modules: {mcp: {config: {servers: {s: "
                 "{command: x, sandbox: {permissions: ['net.*', 'process.*'], "
                 "allowed_hosts: ['s.org:1']}}}}}}}}");
-        assert_int_equal(messages_count(w.messages, MESSAGE_WARNING), 0);
+        assert_int_equal(diagnostics_count(w.messages, DIAGNOSTIC_WARNING), 0);
         const struct hosts *list = &w.plan->private_hosts;
         assert_int_equal(list->count, 4);
-        assert_int_equal(hosts_find(list, "db.lan", 5432)->from.column, 82);
-        assert_non_null(hosts_find(list, "db.lan", 1));
-        assert_non_null(hosts_find(list, "x.a.org", 443));
-        assert_null(hosts_find(list, "x.a.org", 80));
-        assert_null(hosts_find(list, "y.a.org", 443));
+        assert_int_equal(hosts_match(list, "db.lan", 5432)->from.column, 82);
+        assert_non_null(hosts_match(list, "db.lan", 1));
+        assert_non_null(hosts_match(list, "x.a.org", 443));
+        assert_null(hosts_match(list, "x.a.org", 80));
+        assert_null(hosts_match(list, "y.a.org", 443));
         /* allow_private alone allows no host. */
         assert_true(hosts_decide(&w.plan->hosts, "db.lan", 5432, NULL));
         assert_false(hosts_decide(&w.plan->hosts, "db.lan", 443, NULL) || allows_host(&w, "s.org"));
@@ -78,7 +78,7 @@ static void test_a_private_host_must_also_be_allowed(void **state)
                 assert_int_equal(alone.plan->private_hosts.count, 1);
         }
         WORLD nothing = compile_valid("network: {allow_private: [a.org]}");
-        assert_false(plan_reaches_out(nothing.plan));
+        assert_false(plan_needs_egress(nothing.plan));
 }
 
 static void test_ports_and_sockets_of_all_files_are_combined(void **state)
@@ -107,7 +107,7 @@ static void test_ports_and_sockets_of_all_files_are_combined(void **state)
         assert_string_equal(p->published.list[1].from.name, "--flag");
         assert_int_equal(number(&w, PLAN_PROXY_VARIABLES), 1);
         assert_int_equal(number(&w, PLAN_ALLOW_NETWORK), 1);
-        assert_true(ports_have(&p->published, 8080) && !ports_have(&p->published, 5432));
+        assert_true(ports_contain(&p->published, 8080) && !ports_contain(&p->published, 5432));
         WORLD inside =
                 compile_valid("{network: {unix_sockets: [/run/d/x, ~/.ssh/a]}, filesystem: {deny_read: [/run/d]}}");
         assert_int_equal(inside.plan->unix_socket_count, 2);
@@ -201,8 +201,8 @@ static void print_list(const struct plan *p, enum key_id key, struct text *out)
         const struct ports *ports = key == KEY_PUBLISH ? &p->published : &p->local_ports;
         text_add(out, "");
         for (size_t i = 0; key == KEY_ALLOW_PRIVATE && i < p->private_hosts.count; i++) {
-                char name[DOMAIN_TEXT_SIZE];
-                domain_print(&p->private_hosts.list[i].domain, name);
+                char name[HOST_PATTERN_TEXT_SIZE];
+                host_pattern_print(&p->private_hosts.list[i].domain, name);
                 text_format(out, "%s ", name);
         }
         for (size_t i = 0; key == KEY_UNIX_SOCKETS && i < p->unix_socket_count; i++)
@@ -259,8 +259,8 @@ static void test_ceilings_cut_each_list(void **state)
                 assert_int_equal(w.plan->cut_count > 0, ceilings[i].cut != NULL);
                 if (!ceilings[i].cut)
                         continue;
-                const struct plan_cut *cut = &w.plan->cuts[0];
-                if (!text_starts(cut->what, ceilings[i].cut) || strcmp(cut->result, ceilings[i].result) != 0)
+                const struct plan_ceiling_cut *cut = &w.plan->cuts[0];
+                if (!text_has_prefix(cut->what, ceilings[i].cut) || strcmp(cut->result, ceilings[i].result) != 0)
                         fail_msg("%s -> %s", cut->what, cut->result);
                 assert_string_equal(cut->by.name, "p2.yaml");
         }
@@ -273,12 +273,12 @@ static void test_a_box_whose_network_a_ceiling_removed_reaches_nothing(void **st
                                 "proxy_variables: true}",
                                 "network: {allow_local_ports: [], publish: [], allowed_domains: [a.org], "
                                 "proxy_variables: false}");
-        assert_false(plan_reaches_out(w.plan));
+        assert_false(plan_needs_egress(w.plan));
         assert_int_equal(number(&w, PLAN_PROXY_VARIABLES), 0);
         assert_int_equal(w.plan->cut_count, 4);
         /* The two directions of a port conflict only if both are left. */
         WORLD one = compile_under("{allow_local_ports: [3000], publish: [3000]}", "network: {publish: []}");
-        assert_true(ports_have(&one.plan->local_ports, 3000) && one.plan->published.count == 0);
+        assert_true(ports_contain(&one.plan->local_ports, 3000) && one.plan->published.count == 0);
         WORLD more = compile_under("{proxy_variables: false}", "network: {proxy_variables: true}");
         assert_int_equal(number(&more, PLAN_PROXY_VARIABLES), 0);
         /* An error in a ceiling is reported even if the policy has no sockets. */

@@ -414,7 +414,7 @@ static void test_escaped_dots_are_resolved_before_normalising(void **state)
                         continue; /* a refusal is fine too */
                 CLEANUP_ARENA struct arena *a = arena_new(1 << 20);
                 for (size_t j = 0; j < w.plan->rules.count; j++)
-                        assert_string_equal(pattern_normalise(a, w.plan->rules.list[j].path),
+                        assert_string_equal(path_normalize(a, w.plan->rules.list[j].path),
                                             w.plan->rules.list[j].path);
         }
         assert_true(compiled);
@@ -464,7 +464,7 @@ static void test_a_missing_home_is_an_error_only_where_it_is_used(void **state)
                 named.facts.home = named.facts.user_data = no_home[i];
                 world_read(&named, "filesystem: {deny_read: ['~/x', '{user-data}/y']}");
                 assert_false(world_compile(&named));
-                assert_int_equal(messages_count(named.messages, MESSAGE_ERROR), 2);
+                assert_int_equal(diagnostics_count(named.messages, DIAGNOSTIC_ERROR), 2);
         }
 }
 
@@ -637,7 +637,7 @@ static void test_a_policy_named_default_denies_toolchains(void **state)
         static const char yaml[] = "filesystem: {deny_read: [\"~\"]}";
         WORLD w = world_new();
         w.facts.path = "/usr/bin:" HOME "/.cargo/bin";
-        w.rejected |= settings_read_native(&w.policy, "default", yaml, strlen(yaml), WORK) != 0;
+        w.rejected |= settings_parse_policy(&w.policy, "default", yaml, strlen(yaml), WORK) != 0;
         assert_true(world_compile(&w));
         ASSERT_FILES(&w, { HOME "/.cargo/bin/x", "" }, { HOME "/.rustup/x", "" }, { WORK "/x", "rw" });
 }

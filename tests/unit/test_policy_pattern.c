@@ -1,6 +1,6 @@
 /*
  * Paths and patterns as text. Matching is compared with a slow matcher, written from the documentation. Random patterns
- * that pattern_check() accepts are normalised and matched, as a hostile policy would do.
+ * that path_pattern_check() accepts are normalised and matched, as a hostile policy would do.
  */
 #include "test_policy_fixture.h"
 
@@ -38,8 +38,8 @@ static void test_paths_are_normalised(void **state)
         };
         CLEANUP_ARENA struct arena *a = arena_new(1 << 20);
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-                assert_string_equal(pattern_normalise(a, rows[i].text), rows[i].normal);
-                assert_string_equal(pattern_normalise(a, rows[i].normal), rows[i].normal);
+                assert_string_equal(path_normalize(a, rows[i].text), rows[i].normal);
+                assert_string_equal(path_normalize(a, rows[i].normal), rows[i].normal);
         }
 }
 
@@ -51,9 +51,9 @@ static void test_the_number_of_names_in_a_path_is_limited(void **state)
         for (size_t i = 0; i < sizeof path - 1; i++)
                 path[i] = i % 2 ? 'a' : '/';
         path[sizeof path - 1] = '\0';
-        assert_null(pattern_normalise(a, path));
+        assert_null(path_normalize(a, path));
         path[2 * PATH_COMPONENTS_MAX] = '\0';
-        assert_non_null(pattern_normalise(a, path));
+        assert_non_null(path_normalize(a, path));
 }
 
 static void test_patterns_are_distinguished_from_literal_paths(void **state)
@@ -62,9 +62,9 @@ static void test_patterns_are_distinguished_from_literal_paths(void **state)
         static const char *const globs[] = { "*", "a?", "[a]", "/a/**/b", "\\\\*", "a\\*b*" };
         static const char *const plain[] = { "", "/a", "\\*", "\\?\\[", "a\\", "]", "!a", "{a}", "~", "\\\\" };
         for (size_t i = 0; i < ARRAY_SIZE(globs); i++)
-                assert_true(pattern_is_glob(globs[i]));
+                assert_true(path_pattern_is_glob(globs[i]));
         for (size_t i = 0; i < ARRAY_SIZE(plain); i++)
-                assert_false(pattern_is_glob(plain[i]));
+                assert_false(path_pattern_is_glob(plain[i]));
 }
 
 static void test_malformed_patterns_are_refused(void **state)
@@ -76,10 +76,10 @@ static void test_malformed_patterns_are_refused(void **state)
                                            "/a\\", "/a\\/b", "/a/b**",   "/a/**b",     "***", "/a/****/b",
                                            "[a\\", "/[\\/]", "/a[\\/]b", "/[a\\/b]/.." };
         for (size_t i = 0; i < ARRAY_SIZE(good); i++)
-                if (pattern_check(good[i]))
-                        fail_msg("'%s': %s", good[i], pattern_check(good[i]));
+                if (path_pattern_check(good[i]))
+                        fail_msg("'%s': %s", good[i], path_pattern_check(good[i]));
         for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
-                if (!pattern_check(bad[i]))
+                if (!path_pattern_check(bad[i]))
                         fail_msg("'%s' was accepted", bad[i]);
 }
 
@@ -91,7 +91,7 @@ static void test_classes_that_can_never_match_are_not_accepted(void **state)
                 const char *pattern, *meant; /* what somebody who writes it wants it to match */
         } rows[] = { { "/a/[z-a]", "/a/m" }, { "/a/[[:alpha:]]", "/a/m" }, { "/a/[é]", "/a/é" } };
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-                if (!pattern_check(rows[i].pattern) && !pattern_match(rows[i].pattern, rows[i].meant))
+                if (!path_pattern_check(rows[i].pattern) && !path_pattern_match(rows[i].pattern, rows[i].meant))
                         fail_msg("'%s' is accepted and does not match %s", rows[i].pattern, rows[i].meant);
 }
 
@@ -101,13 +101,13 @@ static void test_unescaping_reverses_escaping(void **state)
         static const char *const paths[] = { "/", "/a*b", "/a?[x]", "/a\\b", "/\\*", "/é*", "/a b/{c}~" };
         CLEANUP_ARENA struct arena *a = arena_new(1 << 20);
         for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
-                const char *escaped = pattern_escape(a, paths[i]);
-                assert_false(pattern_is_glob(escaped));
-                assert_null(pattern_check(escaped));
-                assert_string_equal(pattern_unescape(a, escaped), paths[i]);
-                assert_true(pattern_match(escaped, paths[i]));
+                const char *escaped = path_pattern_escape(a, paths[i]);
+                assert_false(path_pattern_is_glob(escaped));
+                assert_null(path_pattern_check(escaped));
+                assert_string_equal(path_pattern_unescape(a, escaped), paths[i]);
+                assert_true(path_pattern_match(escaped, paths[i]));
         }
-        assert_false(pattern_match(pattern_escape(a, "/a*b"), "/axb"));
+        assert_false(path_pattern_match(path_pattern_escape(a, "/a*b"), "/axb"));
 }
 
 struct match_row {
@@ -177,7 +177,7 @@ static void test_patterns_match_paths(void **state)
         (void)state;
         for (size_t i = 0; i < ARRAY_SIZE(match_rows); i++) {
                 const struct match_row *r = &match_rows[i];
-                if (pattern_match(r->pattern, r->path) != r->match)
+                if (path_pattern_match(r->pattern, r->path) != r->match)
                         fail_msg("%s and %s", r->pattern, r->path);
         }
 }
@@ -209,12 +209,12 @@ static void test_the_depth_of_a_match_is_the_number_of_matched_names(void **stat
                 { "/a/\\*/*", "/a/*/b/c", 3 },
         };
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-                bool glob = pattern_is_glob(rows[i].pattern);
-                int depth = pattern_depth(rows[i].pattern, glob, rows[i].path);
+                bool glob = path_pattern_is_glob(rows[i].pattern);
+                int depth = path_pattern_match_depth(rows[i].pattern, glob, rows[i].path);
                 if (depth != rows[i].depth)
                         fail_msg("%s in %s: %d, not %d", rows[i].pattern, rows[i].path, depth, rows[i].depth);
         }
-        assert_int_equal(pattern_depth("/a*", false, "/ab"), -1); /* not a glob */
+        assert_int_equal(path_pattern_match_depth("/a*", false, "/ab"), -1); /* not a glob */
         assert_true(path_is_beneath("/a/b", "/"));
         assert_true(path_is_beneath("/a", "/a"));
         assert_false(path_is_beneath("/ab", "/a"));
@@ -281,12 +281,12 @@ static void test_matching_agrees_with_the_documentation(void **state)
                                 add_random_name(&pattern, &seed, pattern_pieces, ARRAY_SIZE(pattern_pieces));
                 for (size_t n = 1 + random_below(&seed, 5); n > 0; n--)
                         add_random_name(&path, &seed, path_pieces, ARRAY_SIZE(path_pieces));
-                if (pattern_check(pattern.data))
+                if (path_pattern_check(pattern.data))
                         continue; /* a name with two adjacent stars */
                 bool expected = slow_match(pattern.data, path.data);
                 tried++;
                 matched += expected;
-                if (pattern_match(pattern.data, path.data) != expected)
+                if (path_pattern_match(pattern.data, path.data) != expected)
                         fail_msg("%s and %s: %d expected", pattern.data, path.data, expected);
         }
         assert_true(tried > 20000 && matched > 1000); /* enough cases of both kinds */
@@ -305,14 +305,15 @@ static void test_an_accepted_pattern_is_still_valid_when_normalised(void **state
                 for (size_t j = 1; j < length; j++)
                         text[j] = alphabet[random_below(&seed, sizeof alphabet - 1)];
                 text[length] = '\0';
-                if (pattern_check(text))
+                if (path_pattern_check(text))
                         continue;
-                const char *normal = pattern_normalise(a, text);
+                const char *normal = path_normalize(a, text);
                 assert_non_null(normal);
-                if (pattern_check(normal))
-                        fail_msg("%s was accepted and is normalised to %s: %s", text, normal, pattern_check(normal));
+                if (path_pattern_check(normal))
+                        fail_msg("%s was accepted and is normalised to %s: %s", text, normal,
+                                 path_pattern_check(normal));
                 for (size_t j = 0; j < ARRAY_SIZE(match_rows); j++)
-                        (void)pattern_depth(normal, pattern_is_glob(normal), match_rows[j].path);
+                        (void)path_pattern_match_depth(normal, path_pattern_is_glob(normal), match_rows[j].path);
         }
 }
 
@@ -329,7 +330,7 @@ static void test_many_stars_match_in_less_than_two_seconds(void **state)
         path[0] = '/';
         path[POLICY_TEXT_MAX] = '\0';
         clock_t start = clock();
-        assert_false(pattern_match(pattern, path));
+        assert_false(path_pattern_match(pattern, path));
         for (size_t i = 0; i + 4 <= POLICY_TEXT_MAX; i += 4)
                 memcpy(pattern + i,
                        i % 8 ? "/a*"
@@ -338,7 +339,7 @@ static void test_many_stars_match_in_less_than_two_seconds(void **state)
                        4);
         for (size_t i = 0; i + 2 <= POLICY_TEXT_MAX; i += 2)
                 memcpy(path + i, "/a", 2);
-        (void)pattern_depth(pattern, true, path);
+        (void)path_pattern_match_depth(pattern, true, path);
         assert_true((double)(clock() - start) / CLOCKS_PER_SEC < 2.0);
 }
 

@@ -12,7 +12,7 @@ static const char *random_path(struct arena *a, unsigned long long *seed, size_t
         CLEANUP_TEXT struct text t = { 0 };
         for (size_t n = random_below(seed, names + 1); n > 0; n--)
                 text_add(&t, pieces[random_below(seed, kinds)]);
-        return arena_string(a, t.length ? t.data : "/");
+        return arena_strdup(a, t.length ? t.data : "/");
 }
 
 static void random_rules(struct arena *a, unsigned long long *seed, struct rule *list)
@@ -22,7 +22,7 @@ static void random_rules(struct arena *a, unsigned long long *seed, struct rule 
                 const char *path =
                         random_path(a, seed, kind >= RULE_DENY_READ ? ARRAY_SIZE(pieces) : LITERAL_PIECES, 4);
                 list[i] = (struct rule){
-                        .kind = kind, .path = path, .glob = pattern_is_glob(path), .from = { "x", 0, 0 }
+                        .kind = kind, .path = path, .glob = path_pattern_is_glob(path), .from = { "x", 0, 0 }
                 };
         }
 }

@@ -78,7 +78,7 @@ static void test_nothing_is_writable_and_no_host_allowed_unless_listed(void **st
         assert_true(allows_read(&w, WORK "/x"));
         assert_false(allows_write(&w, WORK "/x"));
         assert_int_equal(w.plan->hosts.count, 0);
-        assert_false(plan_reaches_out(w.plan));
+        assert_false(plan_needs_egress(w.plan));
         WORLD none = compile_srt("{}");
         assert_false(allows_write(&none, WORK "/x"));
 }
@@ -169,7 +169,7 @@ static void test_several_errors_are_reported_at_once(void **state)
                 "{\"a\": 1,\n\"network\": {\"allowedDomains\": [\"*\", \"ok.org\", \"a b\"], \"httpProxyPort\": 1},\n"
                 "\"filesystem\": 4}");
         assert_false(world_compile(&w));
-        assert_int_equal(messages_count(w.messages, MESSAGE_ERROR), 5);
+        assert_int_equal(diagnostics_count(w.messages, DIAGNOSTIC_ERROR), 5);
 }
 
 /* Signs and suffixes of native policies are ordinary characters in srt's settings. */
@@ -213,7 +213,7 @@ static void test_unix_sockets_are_listed_by_path(void **state)
         assert_int_equal(w.plan->unix_socket_count, ARRAY_SIZE(paths));
         for (size_t i = 0; i < ARRAY_SIZE(paths); i++)
                 assert_string_equal(w.plan->unix_sockets[i].path, paths[i]);
-        assert_false(plan_reaches_out(w.plan));
+        assert_false(plan_needs_egress(w.plan));
         WORLD none = compile_srt("{\"network\": {\"allowUnixSockets\": []}}");
         assert_int_equal(none.plan->unix_socket_count, 0);
 }

@@ -8,11 +8,11 @@
 
 #include "policy/node.h"
 
-typedef int parser(struct arena *, const char *, const char *, size_t, struct messages *, struct node **);
+typedef int parser(struct arena *, const char *, const char *, size_t, struct diagnostics *, struct node **);
 
 struct parsed {
         struct arena *arena;
-        struct messages *messages;
+        struct diagnostics *messages;
         struct text printed;
         struct node *root;
         int result;
@@ -21,24 +21,24 @@ struct parsed {
 static void parsed_done(struct parsed *p)
 {
         arena_free(p->arena);
-        messages_free(p->messages);
+        diagnostics_free(p->messages);
         text_done(&p->printed);
 }
 #define PARSED CLEANUP(parsed_done) struct parsed
 
 static struct parsed parse_bytes(parser *parse, const char *text, size_t length)
 {
-        struct parsed p = { .arena = arena_new(ARENA_BYTES_MAX), .messages = messages_new() };
+        struct parsed p = { .arena = arena_new(ARENA_BYTES_MAX), .messages = diagnostics_new() };
         assert_non_null(p.arena);
         assert_non_null(p.messages);
-        assert_int_equal(messages_add_input(p.messages, "f", text,
-                                            length < POLICY_FILE_BYTES_MAX ? length : POLICY_FILE_BYTES_MAX),
+        assert_int_equal(diagnostics_add_input(p.messages, "f", text,
+                                               length < POLICY_FILE_BYTES_MAX ? length : POLICY_FILE_BYTES_MAX),
                          0);
         p.result = parse(p.arena, "f", text, length, p.messages, &p.root);
-        messages_print(p.messages, &p.printed, false);
+        diagnostics_print(p.messages, &p.printed, false);
         text_add(&p.printed, "");
         if (p.result == 1)
-                assert_true(messages_count(p.messages, MESSAGE_ERROR) > 0);
+                assert_true(diagnostics_count(p.messages, DIAGNOSTIC_ERROR) > 0);
         return p;
 }
 
@@ -185,8 +185,8 @@ static void test_malformed_yaml_is_refused_with_its_position(void **state)
         (void)state;
         for (size_t i = 0; i < ARRAY_SIZE(broken_yaml); i++) {
                 PARSED p = parse_yaml(broken_yaml[i].text);
-                /* After a duplicate key parsing continues; settings_read_native() refuses the file. */
-                if (messages_count(p.messages, MESSAGE_ERROR) == 0)
+                /* After a duplicate key parsing continues; settings_parse_policy() refuses the file. */
+                if (diagnostics_count(p.messages, DIAGNOSTIC_ERROR) == 0)
                         fail_msg("accepted: %s", broken_yaml[i].text);
                 assert_message(&p, broken_yaml[i].position);
                 assert_message(&p, broken_yaml[i].message);
@@ -403,8 +403,8 @@ static void test_the_caret_of_a_long_line_is_under_its_position(void **state)
         const char *second = strchr(line, '\n') + 1, *caret = strchr(second, '^');
         size_t at = 0;
         for (const char *p = second; p < caret; p++)
-                at += text_utf8_step(line + at, strlen(line + at));
-        assert_true(text_starts(line + at, "\"WRONG\""));
+                at += text_utf8_sequence_length(line + at, strlen(line + at));
+        assert_true(text_has_prefix(line + at, "\"WRONG\""));
         assert_true(second - line < 400);
 }
 
@@ -433,8 +433,8 @@ static void test_many_errors_are_reported_up_to_a_limit_and_the_rest_counted(voi
         assert_world_message(&w, "p1.yaml:1:1");
         assert_world_message(&w, "p1.yaml:40:1");
         assert_world_message(&w, "and 7 more\n");
-        assert_int_equal(messages_count(w.messages, MESSAGE_ERROR), POLICY_MESSAGES_MAX + 7);
-        CLEANUP_JSON json_t *json = messages_to_json(w.messages);
+        assert_int_equal(diagnostics_count(w.messages, DIAGNOSTIC_ERROR), POLICY_MESSAGES_MAX + 7);
+        CLEANUP_JSON json_t *json = diagnostics_to_json(w.messages);
         assert_int_equal(json_array_size(json), POLICY_MESSAGES_MAX);
 }
 
@@ -451,7 +451,7 @@ static void test_a_message_truncated_inside_a_character_is_not_lost(void **state
                 text_add(&t, ": 1\nmode: [x]\n");
                 world_read(&w, t.data);
                 assert_false(world_compile(&w));
-                CLEANUP_JSON json_t *json = messages_to_json(w.messages);
+                CLEANUP_JSON json_t *json = diagnostics_to_json(w.messages);
                 assert_int_equal(json_array_size(json), 2);
         }
 }

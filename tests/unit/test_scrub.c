@@ -1,10 +1,10 @@
-/* The scrubber: private keys in blocks, streams, shapes that a policy adds. */
+/* The scrubber: private keys in blocks, streams, patterns that a policy adds. */
 #include <errno.h>
 #include <time.h>
 
 #include "test_scrub_fixture.h"
 
-enum { WINDOW = 64 << 10, LIMIT = WINDOW - SHAPE_WIDTH_MAX };
+enum { WINDOW = 64 << 10, LIMIT = WINDOW - PATTERN_WIDTH_MAX };
 
 #define BEGIN(title) "-----BEG" "IN " title "PRIVATE KEY-----"
 #define END(title) "-----END " title "PRIVATE KEY-----"
@@ -297,12 +297,12 @@ static void test_many_starts_of_secrets_take_less_than_five_seconds(void **state
         }
 }
 
-/* --- shapes of a policy; needs ringwall-shapes beside this program --- */
+/* --- patterns of a policy; needs ringwall-secret-patterns beside this program --- */
 
-static void test_a_policy_adds_shapes(void **state)
+static void test_a_policy_adds_patterns(void **state)
 {
         (void)state;
-        static const struct scrub_extra extras[] = {
+        static const struct scrub_extra_pattern extras[] = {
                 { "acme-key", "acme_[a-z0-9]{10,}" }, { "employee", "\\bE-[0-9]{6}\\b" }, { "lines",
                   "(?:begin\\s+)+end" },
         };
@@ -310,8 +310,8 @@ static void test_a_policy_adds_shapes(void **state)
         struct error e = { 0 };
         if (scrubber_new(extras, ARRAY_SIZE(extras), &s, &e) < 0)
                 fail_msg("%s", e.text);
-        assert_int_equal(scrubber_shapes(s), shape_count + 3);
-        assert_string_equal(scrubber_name(s, shape_count), "acme-key");
+        assert_int_equal(scrubber_pattern_count(s), secret_pattern_count + 3);
+        assert_string_equal(scrubber_name(s, secret_pattern_count), "acme-key");
         assert_scrubbed(s, "acme_{l40} xE-123456 E-123456 AKIA{u16}",
                         R("acme-key") " xE-123456 " R("employee") " " R("aws-access-key"));
         assert_int_equal(count_found(s, "employee"), 1);
@@ -332,24 +332,24 @@ static void test_a_policy_adds_shapes(void **state)
         }
 }
 
-static void test_an_invalid_shape_is_refused_with_its_name_and_reason(void **state)
+static void test_an_invalid_pattern_is_refused_with_its_name_and_reason(void **state)
 {
         (void)state;
         static const struct {
-                struct scrub_extra extra;
+                struct scrub_extra_pattern extra;
                 int code;
                 const char *text;
         } cases[] = {
-                { { "Acme", "a" }, EINVAL, "shape 'Acme': a name has 1 to 48 lower-case letters, digits and dashes" },
-                { { "", "a" }, EINVAL, "shape '': a name has 1 to 48 lower-case letters, digits and dashes" },
+                { { "Acme", "a" }, EINVAL, "pattern 'Acme': a name has 1 to 48 lower-case letters, digits and dashes" },
+                { { "", "a" }, EINVAL, "pattern '': a name has 1 to 48 lower-case letters, digits and dashes" },
                 { { "acme", "(ab" }, EINVAL,
-                  "shape 'acme': Missing close parenthesis for group started at index 0. Its expression is: (ab" },
+                  "pattern 'acme': Missing close parenthesis for group started at index 0. Its expression is: (ab" },
                 { { "acme", "(a)\\1" }, EINVAL,
-                  "shape 'acme': Back-references are unsupported. Its expression is: (a)\\1" },
+                  "pattern 'acme': Back-references are unsupported. Its expression is: (a)\\1" },
                 { { "acme", "x*" }, EINVAL,
-                  "shape 'acme': its expression matches the empty string; it must match at least one character" },
+                  "pattern 'acme': its expression matches the empty string; it must match at least one character" },
                 { { "acme", "ab\\z" }, EINVAL,
-                  "shape 'acme': at 3: \\z is not supported; use ^ and $ for the start and end of a line" },
+                  "pattern 'acme': at 3: \\z is not supported; use ^ and $ for the start and end of a line" },
         };
         for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
                 struct scrubber *s = NULL;
@@ -358,11 +358,11 @@ static void test_an_invalid_shape_is_refused_with_its_name_and_reason(void **sta
                 assert_string_equal(e.text, cases[i].text);
                 assert_null(s);
         }
-        static struct scrub_extra many[SHAPES_EXTRA_MAX + 1];
+        static struct scrub_extra_pattern many[EXTRA_PATTERNS_MAX + 1];
         struct scrubber *s = NULL;
         struct error e = { 0 };
         assert_int_equal(scrubber_new(many, ARRAY_SIZE(many), &s, &e), -E2BIG);
-        assert_string_equal(e.text, "the policy adds 65 shapes; at most 64 are allowed");
+        assert_string_equal(e.text, "the policy adds 65 patterns; at most 64 are allowed");
 }
 
 int main(void)
@@ -380,8 +380,8 @@ int main(void)
                 cmocka_unit_test(test_an_endless_secret_is_replaced_without_being_buffered),
                 cmocka_unit_test(test_a_stream_outputs_a_line_when_it_is_complete),
                 cmocka_unit_test(test_many_starts_of_secrets_take_less_than_five_seconds),
-                cmocka_unit_test(test_a_policy_adds_shapes),
-                cmocka_unit_test(test_an_invalid_shape_is_refused_with_its_name_and_reason),
+                cmocka_unit_test(test_a_policy_adds_patterns),
+                cmocka_unit_test(test_an_invalid_pattern_is_refused_with_its_name_and_reason),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -43,7 +43,7 @@ static inline char *expand(const char *pattern)
         for (const char *p = pattern; *p; p++) {
                 const char *end = *p == '{' ? strchr(p, '}') : NULL;
                 unsigned long long count = 0;
-                if (!end || !text_to_number(p + 2, (size_t)(end - p) - 2, &count)) {
+                if (!end || !text_parse_unsigned(p + 2, (size_t)(end - p) - 2, &count)) {
                         text_add_bytes(&t, p, 1);
                         continue;
                 }
@@ -102,9 +102,9 @@ static inline void assert_unchanged(struct scrubber *s, const char *text)
 static inline uint64_t count_found(const struct scrubber *s, const char *name)
 {
         uint64_t count = 0;
-        for (size_t i = 0; i < scrubber_shapes(s); i++)
+        for (size_t i = 0; i < scrubber_pattern_count(s); i++)
                 if (strcmp(scrubber_name(s, i), name) == 0)
-                        count += scrubber_count(s, i);
+                        count += scrubber_hits(s, i);
         return count;
 }
 

@@ -195,7 +195,7 @@ static void test_fragments_of_patterns_are_found(void **state)
                 for (int caseless = 0; caseless < 2; caseless++) {
                         size_t start = 0, length = 0;
                         const char *expected = caseless ? rows[i].caseless : rows[i].fragment;
-                        bool found = fragment_find(rows[i].pattern, caseless, &start, &length);
+                        bool found = regex_prefilter_find(rows[i].pattern, caseless, &start, &length);
                         if (found != (expected != NULL) ||
                             (found &&
                              (strlen(expected) != length || memcmp(rows[i].pattern + start, expected, length) != 0)))
@@ -217,15 +217,15 @@ static void add_random(struct text *out, const char *const *pieces, size_t count
                 text_add(out, pieces[random_below((unsigned)count)]);
 }
 
-static size_t count_lines(const struct matcher *r, const char *text, size_t length, bool one_by_one)
+static size_t count_lines(const struct regex_matcher *r, const char *text, size_t length, bool one_by_one)
 {
         static const atomic_bool stop;
         struct matcher_state *h = matcher_state_new(r, &stop);
         size_t count = 0, start = 0, end = 0;
         for (size_t at = 0, next = length; at < length; at = next) {
                 next = one_by_one ? (size_t)((const char *)memchr(text + at, '\n', length - at) - text) + 1 : length;
-                matcher_begin(h, text + at, next - at, 0);
-                while (matcher_next(h, &start, &end) == 1)
+                match_begin(h, text + at, next - at, 0);
+                while (match_next(h, &start, &end) == 1)
                         count += at + end;
         }
         matcher_state_free(h);
@@ -249,14 +249,14 @@ static void test_searching_for_fragments_first_finds_the_same_lines(void **state
                 add_random(&pattern, pieces, ARRAY_SIZE(pieces), 7);
                 add_random(&text, words, ARRAY_SIZE(words), 60);
                 text_add(&text, "\n");
-                struct matcher *r =
-                        matcher_new(pattern.data, (struct matcher_options){ .caseless = i % 2 }, why, sizeof why);
+                struct regex_matcher *r =
+                        regex_matcher_new(pattern.data, (struct regex_options){ .caseless = i % 2 }, why, sizeof why);
                 if (!r)
                         continue;
                 compiled++;
                 if (count_lines(r, text.data, text.length, false) != count_lines(r, text.data, text.length, true))
                         fail_msg("%s in %s", pattern.data, text.data);
-                matcher_free(r);
+                regex_matcher_free(r);
         }
         assert_true(compiled > 1500);
 }
@@ -284,10 +284,10 @@ static void test_grep_finds_the_same_with_any_window_size(void **state)
                 assert_false(error);
                 assert_string_not_equal(expected, "nothing matches");
                 for (size_t window = 4; window < 200; window += 13) {
-                        scan_set_window(window);
+                        grep_set_window(window);
                         assert_string_equal(call("Grep", searches[i], &error), expected);
                 }
-                scan_set_window(256 << 10);
+                grep_set_window(256 << 10);
         }
 }
 
@@ -319,19 +319,19 @@ static void test_searches_find_the_same_with_any_number_of_threads(void **state)
         for (size_t i = 0; i < ARRAY_SIZE(searches); i++) {
                 bool error = false;
                 CLEANUP_FREE char *expected = NULL;
-                walk_limit_threads(0);
+                tree_walk_set_threads_max(0);
                 expected = strdup(call(searches[i][0], searches[i][1], &error));
                 assert_false(error);
                 for (unsigned threads = 1; threads <= 8; threads *= 2) {
-                        walk_limit_threads(threads);
+                        tree_walk_set_threads_max(threads);
                         assert_string_equal(call(searches[i][0], searches[i][1], &error), expected);
                 }
         }
         json_t *arguments = json_pack("{s:s}", "pattern", "x");
         for (unsigned i = 0; i < 100; i++) { /* a search can be freed before it ends */
-                struct tool_answer answer;
-                walk_limit_threads(i % 9);
-                struct job *job = toolbox_call(&box, &tool_grep, arguments, &answer);
+                struct tool_result answer;
+                tree_walk_set_threads_max(i % 9);
+                struct job *job = tool_call(&box, &tool_grep, arguments, &answer);
                 assert_non_null(job);
                 (void)usleep(i * 10);
                 if (i % 4 == 0)
@@ -339,7 +339,7 @@ static void test_searches_find_the_same_with_any_number_of_threads(void **state)
                 job_free(job);
         }
         json_decref(arguments);
-        walk_limit_threads(8);
+        tree_walk_set_threads_max(8);
         (void)usleep(200000); /* until the last threads have exited */
 }
 
@@ -351,9 +351,9 @@ static void test_grep_can_be_stopped_inside_a_file(void **state)
         for (int i = 0; i < 20000; i++)
                 text_add(&lines, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa ");
         write_file("f", lines.data);
-        struct tool_answer answer;
+        struct tool_result answer;
         json_t *arguments = json_pack("{s:s}", "pattern", "a*a*a*a*a*[bc]");
-        struct job *job = toolbox_call(&box, &tool_grep, arguments, &answer);
+        struct job *job = tool_call(&box, &tool_grep, arguments, &answer);
         assert_non_null(job);
         (void)usleep(100000);
         assert_false(job->kind->step(job));

@@ -42,12 +42,12 @@ static void check(const struct row *row, size_t number)
                 struct socks s;
                 size_t at = 0;
                 int status = 0;
-                socks_begin(&s, row->token);
+                socks_init(&s, row->token);
                 while (status == 0 && at < row->length) {
                         size_t n = row->length - at < piece ? row->length - at : piece, used;
                         char *copy = malloc(n); /* so that a sanitizer finds reads beyond it */
                         memcpy(copy, row->input + at, n);
-                        status = socks_take(&s, copy, n, &used, &answer);
+                        status = socks_feed(&s, copy, n, &used, &answer);
                         free(copy);
                         assert_true(used <= n && (status != 0 || used == n));
                         at += used;
@@ -66,7 +66,7 @@ static void check(const struct row *row, size_t number)
                 if (status < 0) {
                         size_t used = 7, before = answer.length;
                         /* the refusal is final */
-                        assert_int_equal(socks_take(&s, "\5", 1, &used, &answer), status);
+                        assert_int_equal(socks_feed(&s, "\5", 1, &used, &answer), status);
                         assert_true(used == 0 && answer.length == before);
                 }
         }
@@ -186,8 +186,8 @@ static void test_the_longest_messages_fit(void **state)
         text_add_bytes(&input, "\5\1\0\3\377", 5);
         text_add_bytes(&input, name, 255);
         text_add_bytes(&input, "\1\273", 2);
-        socks_begin(&s, token);
-        assert_int_equal(socks_take(&s, input.data, input.length, &used, &answer), -EINVAL); /* the name is too long */
+        socks_init(&s, token);
+        assert_int_equal(socks_feed(&s, input.data, input.length, &used, &answer), -EINVAL); /* the name is too long */
         assert_int_equal(used, input.length);
         assert_int_equal(answer.length, 4 + 10);
         assert_memory_equal(answer.data, "\5\2\1\0" REPLY("\4"), 14);

@@ -16,9 +16,9 @@ static void test_every_level_is_refused(void **state)
 {
         (void)state;
         struct diagnosis d;
-        diagnosis_make(&d);
+        diagnosis_run(&d);
         for (int level = LEVEL_STANDARD; level <= LEVEL_MAXIMUM; level++)
-                assert_int_equal(d.levels[level].verdict, VERDICT_REFUSED);
+                assert_int_equal(d.levels[level].verdict, VERDICT_UNSUPPORTED);
 }
 
 static void test_no_box_is_started(void **state)
@@ -31,7 +31,7 @@ static void test_no_box_is_started(void **state)
         struct report report;
         struct running_box running;
         struct error e = { 0 };
-        report_begin(&report, arena, &plan, command);
+        report_init(&report, arena, &plan, command);
         struct launch_request request = { .plan = &plan, .command = command };
         assert_int_equal(start_box(&request, &report, NULL, &running, &e), -ENOTSUP);
         assert_non_null(strstr(e.text, "can confine nothing"));

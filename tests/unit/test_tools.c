@@ -66,13 +66,13 @@ static void test_read_shows_images(void **state)
 {
         (void)state;
         static const char png[] = "\x89PNG\r\n\x1a\nrest";
-        struct tool_answer answer;
+        struct tool_result answer;
         write_bytes("i.png", png, sizeof png - 1);
         json_t *arguments = json_pack("{s:s}", "file_path", "i.png");
-        assert_null(toolbox_call(&box, &tool_read, arguments, &answer));
+        assert_null(tool_call(&box, &tool_read, arguments, &answer));
         assert_string_equal(answer.image_type, "image/png");
         assert_string_equal(answer.text.data, "iVBORw0KGgpyZXN0");
-        tool_answer_done(&answer);
+        tool_result_done(&answer);
         json_decref(arguments);
 }
 
@@ -148,13 +148,13 @@ static void test_edit_keeps_the_line_endings_of_the_file(void **state)
 }
 
 /* Runs a command until it ends, like the worker. */
-static struct shell *run_shell(const char *command, int64_t timeout_ms)
+static struct shell_job *run_shell(const char *command, int64_t timeout_ms)
 {
         static char path[] = "PATH=/usr/local/bin:/usr/bin:/bin", *environment[] = { path, NULL };
         struct error e = { 0 };
-        const struct shell_request request = { .command = command, .directory = root, .environment = environment,
+        const struct shell_job_request request = { .command = command, .directory = root, .environment = environment,
                                                .timeout_ms = timeout_ms };
-        struct shell *s = shell_start(&request, &e);
+        struct shell_job *s = shell_job_start(&request, &e);
         if (!s)
                 fail_msg("%s", e.text);
         run_job(&s->job);
@@ -163,12 +163,12 @@ static struct shell *run_shell(const char *command, int64_t timeout_ms)
 
 static void check_shell(const char *command, int64_t timeout_ms, const char *expected, int status)
 {
-        struct shell *s = run_shell(command, timeout_ms);
+        struct shell_job *s = run_shell(command, timeout_ms);
         CLEANUP_TEXT struct text out = { 0 };
-        capture_print(&s->streams[0], 0, &out);
+        output_capture_print(&s->streams[0], 0, &out);
         assert_string_equal(out.data ? out.data : "", expected);
-        assert_int_equal(shell_exit_status(s), status);
-        shell_free(s);
+        assert_int_equal(shell_job_exit_status(s), status);
+        shell_job_free(s);
 }
 
 static void test_a_command_returns_its_output_and_exit_status(void **state)
@@ -195,15 +195,15 @@ static void test_a_command_is_killed_at_its_timeout(void **state)
 static void test_long_output_is_truncated_in_the_middle(void **state)
 {
         (void)state;
-        struct shell *s = run_shell("echo first; head -c 5000000 /dev/zero | tr '\\0' x; echo; echo last", 30000);
+        struct shell_job *s = run_shell("echo first; head -c 5000000 /dev/zero | tr '\\0' x; echo; echo last", 30000);
         CLEANUP_TEXT struct text out = { 0 };
-        capture_print(&s->streams[0], 0, &out);
+        output_capture_print(&s->streams[0], 0, &out);
         assert_true(out.length < SHELL_OUTPUT_MAX + 100);
         assert_memory_equal(out.data, "first\nxxx", 9);
         assert_string_equal(out.data + out.length - 7, "x\nlast\n");
         assert_non_null(strstr(out.data, "\n... (output truncated, 4897612 bytes elided)\n"));
         assert_true(s->streams[0].written == 5000012);
-        shell_free(s);
+        shell_job_free(s);
 }
 
 /* An output filter that holds back incomplete lines, and replaces lines with "yes" by "no". */
@@ -238,23 +238,25 @@ static void end_line_filter(void *stream)
 static void test_output_is_filtered_while_the_command_runs(void **state)
 {
         (void)state;
-        static const struct capture_filter line_filter = { begin_line_filter, feed_line_filter, end_line_filter, NULL };
+        static const struct output_scrub_ops line_filter = { begin_line_filter, feed_line_filter, end_line_filter,
+                                                             NULL };
         static char path[] = "PATH=/usr/bin:/bin", *environment[] = { path, NULL };
-        const struct shell_request request = { .command = "printf ye; sleep 0.2; printf 's\\n'; sleep 0.2; printf end",
-                                               .directory = root,
-                                               .environment = environment,
-                                               .timeout_ms = 10000,
-                                               .filter = &line_filter };
+        const struct shell_job_request request = { .command =
+                                                           "printf ye; sleep 0.2; printf 's\\n'; sleep 0.2; printf end",
+                                                   .directory = root,
+                                                   .environment = environment,
+                                                   .timeout_ms = 10000,
+                                                   .filter = &line_filter };
         struct error e = { 0 };
-        struct shell *s = shell_start(&request, &e);
+        struct shell_job *s = shell_job_start(&request, &e);
         assert_non_null(s);
         run_job(&s->job);
         CLEANUP_TEXT struct text out = { 0 };
-        capture_print(&s->streams[0], 0, &out);
+        output_capture_print(&s->streams[0], 0, &out);
         assert_string_equal(out.data, "no\nend");
         assert_int_equal(s->streams[0].written, 7);
         assert_int_equal(s->streams[0].bytes, 6);
-        shell_free(s);
+        shell_job_free(s);
 }
 
 static void test_background_commands_are_read_killed_and_limited(void **state)
@@ -298,7 +300,7 @@ static void test_background_commands_are_read_killed_and_limited(void **state)
         assert_false(error);
         EXPECT_ERROR("Bash", "{'command': 'sleep 100', 'run_in_background': true}",
                      "too many background commands are running; end one with KillShell");
-        background_free(&box);
+        background_shells_free(&box);
 }
 
 static void test_arguments_are_checked_against_the_table(void **state)

@@ -20,15 +20,15 @@
 
 #include "base/fd.h"
 #include "base/memory.h"
-#include "tools/fragment.h"
-#include "tools/ignore.h"
-#include "tools/scan.h"
-#include "tools/shell.h"
+#include "tools/regex_prefilter.h"
+#include "tools/gitignore.h"
+#include "tools/grep_file.h"
+#include "tools/shell_job.h"
 #include "tools/tool.h"
-#include "tools/walk.h"
-#include "tools/wildcard.h"
+#include "tools/tree_walk.h"
+#include "tools/glob_pattern.h"
 
-static struct toolbox box;
+static struct tool_context box;
 static char root[PATH_MAX];
 
 static int make_box(void **state)
@@ -43,7 +43,9 @@ static int make_box(void **state)
         assert_int_equal(chdir(root), 0);
         static struct workspace *list[1];
         assert_int_equal(workspace_open(root, &list[0], NULL), 0);
-        box = (struct toolbox){ .workspaces = list, .workspace_count = 1, .tracker = tracker_new(), .new_mode = 0640 };
+        box = (struct tool_context){
+                .workspaces = list, .workspace_count = 1, .tracker = read_tracker_new(), .new_mode = 0640
+        };
         assert_non_null(box.tracker);
         return 0;
 }
@@ -56,11 +58,11 @@ static int remove_entry(const char *path, const struct stat *st, int kind, struc
         return remove(path);
 }
 
-static int remove_box(void **state)
+static int remove_cgroup(void **state)
 {
         (void)state;
         workspace_free(box.workspaces[0]);
-        tracker_free(box.tracker);
+        read_tracker_free(box.tracker);
         assert_int_equal(chdir("/"), 0);
         return nftw(root, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
@@ -89,9 +91,9 @@ __attribute__((unused)) static void check_content(const char *name, const char *
 __attribute__((unused)) static void run_job(struct job *j)
 {
         while (!j->kind->step(j)) {
-                struct pollfd events[JOB_FDS];
+                struct pollfd events[JOB_POLL_FDS_MAX];
                 nfds_t count = j->kind->poll(j, events);
-                assert_in_range(count, 1, JOB_FDS);
+                assert_in_range(count, 1, JOB_POLL_FDS_MAX);
                 assert_true(poll(events, count, j->kind->deadline(j) == 0 ? 0 : 50) >= 0);
         }
 }
@@ -99,19 +101,19 @@ __attribute__((unused)) static void run_job(struct job *j)
 /* Calls a tool. In the arguments, which are JSON, ' stands for ". The answer is valid until the next call. */
 __attribute__((unused)) static const char *call(const char *tool, const char *arguments, bool *ret_error)
 {
-        static struct tool_answer answer;
+        static struct tool_result answer;
         static char *text;
-        tool_answer_done(&answer);
+        tool_result_done(&answer);
         free(text);
         char *copy = strdup(arguments);
         for (char *p = copy; (p = strchr(p, '\''));)
                 *p = '"';
         json_t *parsed = json_loads(copy, 0, NULL);
         assert_non_null(parsed);
-        struct job *job = toolbox_call(&box, tool_find(tool), parsed, &answer);
+        struct job *job = tool_call(&box, tool_find(tool), parsed, &answer);
         if (job) {
                 run_job(job);
-                toolbox_finish(tool_find(tool), job, &answer);
+                tool_finish(tool_find(tool), job, &answer);
                 job_free(job);
         }
         json_decref(parsed);
@@ -142,6 +144,6 @@ __attribute__((unused)) static void check(const char *tool, const char *argument
         text_done(&expanded);
 }
 
-#define IN_BOX(test) cmocka_unit_test_setup_teardown(test, make_box, remove_box)
+#define IN_BOX(test) cmocka_unit_test_setup_teardown(test, make_box, remove_cgroup)
 
 #endif

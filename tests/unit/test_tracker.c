@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/memory.h"
-#include "path/tracker.h"
+#include "path/read_tracker.h"
 
 static const struct stat read_stat = {
         .st_dev = 1, .st_ino = 2, .st_size = 3, .st_mtim = { 4, 5 }, .st_ctim = { 6, 7 }
@@ -19,12 +19,12 @@ static const struct stat read_stat = {
 static void test_a_file_is_the_same_until_its_stat_changes(void **state)
 {
         (void)state;
-        struct tracker *t = tracker_new();
+        struct read_tracker *t = read_tracker_new();
         assert_non_null(t);
-        assert_int_equal(tracker_check(t, "/a", &read_stat), TRACKED_NEVER);
-        assert_int_equal(tracker_mark(t, "/a", &read_stat), 0);
-        assert_int_equal(tracker_check(t, "/a", &read_stat), TRACKED_SAME);
-        assert_int_equal(tracker_check(t, "/b", &read_stat), TRACKED_NEVER);
+        assert_int_equal(tracker_check(t, "/a", &read_stat), READ_STATE_UNREAD);
+        assert_int_equal(read_tracker_record(t, "/a", &read_stat), 0);
+        assert_int_equal(tracker_check(t, "/a", &read_stat), READ_STATE_CURRENT);
+        assert_int_equal(tracker_check(t, "/b", &read_stat), READ_STATE_UNREAD);
         struct stat changes[] = { read_stat, read_stat, read_stat, read_stat, read_stat, read_stat, read_stat };
         changes[0].st_dev++;
         changes[1].st_ino++;
@@ -34,29 +34,29 @@ static void test_a_file_is_the_same_until_its_stat_changes(void **state)
         changes[5].st_ctim.tv_sec++;
         changes[6].st_ctim.tv_nsec++;
         for (size_t i = 0; i < ARRAY_SIZE(changes); i++)
-                assert_int_equal(tracker_check(t, "/a", &changes[i]), TRACKED_CHANGED);
-        assert_int_equal(tracker_mark(t, "/a", &changes[2]), 0);
-        assert_int_equal(tracker_check(t, "/a", &changes[2]), TRACKED_SAME);
-        tracker_free(t);
+                assert_int_equal(tracker_check(t, "/a", &changes[i]), READ_STATE_STALE);
+        assert_int_equal(read_tracker_record(t, "/a", &changes[2]), 0);
+        assert_int_equal(tracker_check(t, "/a", &changes[2]), READ_STATE_CURRENT);
+        read_tracker_free(t);
 }
 
 static void test_the_number_of_tracked_files_is_limited(void **state)
 {
         (void)state;
-        struct tracker *t = tracker_new();
+        struct read_tracker *t = read_tracker_new();
         char path[32];
         for (int i = 0; i < 100000; i++) {
                 (void)snprintf(path, sizeof path, "/file/%d", i);
-                assert_int_equal(tracker_mark(t, path, &read_stat), 0);
-                assert_int_equal(tracker_check(t, path, &read_stat), TRACKED_SAME);
+                assert_int_equal(read_tracker_record(t, path, &read_stat), 0);
+                assert_int_equal(tracker_check(t, path, &read_stat), READ_STATE_CURRENT);
         }
         size_t known = 0;
         for (int i = 0; i < 100000; i++) {
                 (void)snprintf(path, sizeof path, "/file/%d", i);
-                known += tracker_check(t, path, &read_stat) == TRACKED_SAME;
+                known += tracker_check(t, path, &read_stat) == READ_STATE_CURRENT;
         }
         assert_in_range(known, 8000, 20000);
-        tracker_free(t);
+        read_tracker_free(t);
 }
 
 static void *mark_many(void *data)
@@ -64,8 +64,8 @@ static void *mark_many(void *data)
         char path[32];
         for (int i = 0; i < 20000; i++) {
                 (void)snprintf(path, sizeof path, "/file/%d", i % 500);
-                (void)tracker_mark(data, path, &read_stat);
-                if (tracker_check(data, path, &read_stat) != TRACKED_SAME)
+                (void)read_tracker_record(data, path, &read_stat);
+                if (tracker_check(data, path, &read_stat) != READ_STATE_CURRENT)
                         return data;
         }
         return NULL;
@@ -75,7 +75,7 @@ static void test_several_threads_can_use_a_tracker(void **state)
 {
         (void)state;
         pthread_t threads[4];
-        struct tracker *t = tracker_new();
+        struct read_tracker *t = read_tracker_new();
         for (size_t i = 0; i < ARRAY_SIZE(threads); i++)
                 assert_int_equal(pthread_create(&threads[i], NULL, mark_many, t), 0);
         for (size_t i = 0; i < ARRAY_SIZE(threads); i++) {
@@ -83,7 +83,7 @@ static void test_several_threads_can_use_a_tracker(void **state)
                 assert_int_equal(pthread_join(threads[i], &failed), 0);
                 assert_null(failed);
         }
-        tracker_free(t);
+        read_tracker_free(t);
 }
 
 int main(void)

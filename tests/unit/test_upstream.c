@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/memory.h"
-#include "egress/upstream.h"
+#include "egress/upstream_proxy.h"
 
 static void test_a_proxy_url_is_parsed(void **state)
 {
@@ -30,8 +30,8 @@ static void test_a_proxy_url_is_parsed(void **state)
                 { "http://me@proxy.example:3128", "proxy.example", 3128, "Basic bWU6" },
         };
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-                struct upstream u;
-                assert_null(upstream_read(rows[i].text, NULL, &u));
+                struct upstream_proxy u;
+                assert_null(upstream_proxy_parse(rows[i].text, NULL, &u));
                 assert_true(u.is_set);
                 assert_string_equal(u.proxy.host, rows[i].host);
                 assert_int_equal(u.proxy.port, rows[i].port);
@@ -39,7 +39,7 @@ static void test_a_proxy_url_is_parsed(void **state)
                         assert_string_equal(u.authorization.data, rows[i].authorization);
                 else
                         assert_int_equal(u.authorization.length, 0);
-                upstream_done(&u);
+                upstream_proxy_done(&u);
         }
 }
 
@@ -63,8 +63,8 @@ static void test_proxy_urls_that_cannot_be_used_are_refused(void **state)
                 "http://a@",
         };
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-                struct upstream u = { .is_set = false };
-                assert_non_null(upstream_read(rows[i], "example.com", &u));
+                struct upstream_proxy u = { .is_set = false };
+                assert_non_null(upstream_proxy_parse(rows[i], "example.com", &u));
                 assert_false(u.is_set);
         }
 }
@@ -74,10 +74,10 @@ static void test_no_proxy_carries_nothing(void **state)
         (void)state;
         static const char *const rows[] = { NULL, "" };
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-                struct upstream u;
-                assert_null(upstream_read(rows[i], "example.com", &u));
-                assert_false(upstream_carries(&u, "example.org", 443));
-                upstream_done(&u);
+                struct upstream_proxy u;
+                assert_null(upstream_proxy_parse(rows[i], "example.com", &u));
+                assert_false(upstream_proxy_applies(&u, "example.org", 443));
+                upstream_proxy_done(&u);
         }
 }
 
@@ -112,24 +112,24 @@ static void test_hosts_of_no_proxy_are_reached_directly(void **state)
                 { "*.,example.org", "example.com", 443, true },
         };
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-                struct upstream u;
-                assert_null(upstream_read("http://proxy.example:3128", rows[i].list, &u));
-                assert_int_equal(upstream_carries(&u, rows[i].host, rows[i].port), rows[i].carried);
-                upstream_done(&u);
+                struct upstream_proxy u;
+                assert_null(upstream_proxy_parse("http://proxy.example:3128", rows[i].list, &u));
+                assert_int_equal(upstream_proxy_applies(&u, rows[i].host, rows[i].port), rows[i].carried);
+                upstream_proxy_done(&u);
         }
 }
 
 static void test_the_connect_request_has_the_credentials(void **state)
 {
         (void)state;
-        struct upstream u;
+        struct upstream_proxy u;
         struct text out = { 0 };
-        assert_null(upstream_read("http://me:secret@proxy.example:3128", NULL, &u));
-        upstream_write_request(&u, "example.com", 443, &out);
+        assert_null(upstream_proxy_parse("http://me:secret@proxy.example:3128", NULL, &u));
+        upstream_proxy_write_connect(&u, "example.com", 443, &out);
         assert_string_equal(out.data, "CONNECT example.com:443 HTTP/1.1\r\nHost: example.com:443\r\n"
                                       "Proxy-Authorization: Basic bWU6c2VjcmV0\r\n\r\n");
         text_done(&out);
-        upstream_done(&u);
+        upstream_proxy_done(&u);
 }
 
 int main(void)

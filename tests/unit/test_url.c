@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "base/memory.h"
-#include "policy/url.h"
+#include "policy/url_filter.h"
 
 /* Some international names, mapped as by libidn2. */
 static bool fake_to_ascii(const char *name, char *ret, size_t size)
@@ -302,7 +302,7 @@ static void test_the_text_and_the_bytes_of_each_range_agree(void **state)
 {
         (void)state;
         size_t count = 0;
-        for (const struct address_range *range; (range = address_range_at(count)); count++) {
+        for (const struct address_range *range; (range = address_blocked_range_at(count)); count++) {
                 char text[64], bits[8];
                 (void)snprintf(text, sizeof text, "%s", range->text);
                 char *slash = strchr(text, '/');
@@ -491,7 +491,7 @@ static void test_a_location_is_resolved_as_in_the_rfc(void **state)
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
                 struct url to;
                 struct error e = { 0 };
-                if (url_redirect(&from, rows[i].location, fake_to_ascii, &to, &e) != 0)
+                if (url_follow_redirect(&from, rows[i].location, fake_to_ascii, &to, &e) != 0)
                         fail_msg("'%s' was refused: %s", rows[i].location, e.text);
                 check_printed(&to, rows[i].target);
                 assert_int_equal(to.redirects, 1);
@@ -502,10 +502,10 @@ static void test_a_redirect_keeps_its_port_and_address(void **state)
 {
         (void)state;
         struct url from = parse_valid("https://[2606:4700::1]:8443/a/b"), to;
-        assert_int_equal(url_redirect(&from, "c", NULL, &to, NULL), 0);
+        assert_int_equal(url_follow_redirect(&from, "c", NULL, &to, NULL), 0);
         check_printed(&to, "https://[2606:4700::1]:8443/a/c");
         from = parse_valid("https://example.com:8443/");
-        assert_int_equal(url_redirect(&from, "//example.org/", NULL, &to, NULL), 0);
+        assert_int_equal(url_follow_redirect(&from, "//example.org/", NULL, &to, NULL), 0);
         check_printed(&to, "https://example.org/");
 }
 
@@ -539,11 +539,11 @@ static void test_a_redirect_is_checked_like_a_url(void **state)
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
                 struct url to = { .port = 7 };
                 struct error e = { 0 };
-                int r = url_redirect(&from, rows[i].location, NULL, &to, &e);
+                int r = url_follow_redirect(&from, rows[i].location, NULL, &to, &e);
                 if (r != -rows[i].code || !strstr(e.text, rows[i].part))
                         fail_msg("'%s': %d '%s' instead of '%s'", rows[i].location, r, e.text, rows[i].part);
                 assert_int_equal(to.port, 7);
-                assert_int_equal(url_redirect(&from, rows[i].location, NULL, &to, NULL), -rows[i].code);
+                assert_int_equal(url_follow_redirect(&from, rows[i].location, NULL, &to, NULL), -rows[i].code);
         }
 }
 
@@ -555,11 +555,11 @@ static void test_the_number_of_redirects_is_limited(void **state)
         for (unsigned i = 1; i <= URL_REDIRECTS_MAX; i++) {
                 char location[16];
                 (void)snprintf(location, sizeof location, "/%u", i);
-                assert_int_equal(url_redirect(&u, location, NULL, &u, NULL), 0);
+                assert_int_equal(url_follow_redirect(&u, location, NULL, &u, NULL), 0);
                 assert_string_equal(u.target, location);
                 assert_int_equal(u.redirects, i);
         }
-        assert_int_equal(url_redirect(&u, "/again", NULL, &u, &e), -ELOOP);
+        assert_int_equal(url_follow_redirect(&u, "/again", NULL, &u, &e), -ELOOP);
         assert_string_equal(u.target, "/10");
         assert_string_equal(e.text, "example.com redirects once more after 10 redirects; it may be a redirect "
                                     "loop");
@@ -573,9 +573,9 @@ static void test_a_location_that_is_too_long_is_refused(void **state)
         assert_non_null(location);
         memset(location, 'a', (1 << 20) - 1);
         location[(1 << 20) - 1] = '\0';
-        assert_int_equal(url_redirect(&from, location, NULL, &to, NULL), -EINVAL);
+        assert_int_equal(url_follow_redirect(&from, location, NULL, &to, NULL), -EINVAL);
         location[URL_MAX] = '\0'; /* short enough alone, but not with the host */
-        assert_int_equal(url_redirect(&from, location, NULL, &to, NULL), -EINVAL);
+        assert_int_equal(url_follow_redirect(&from, location, NULL, &to, NULL), -EINVAL);
         free(location);
 }
 

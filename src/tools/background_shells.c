@@ -1,0 +1,149 @@
+/*
+ * Background commands: Bash starts them, BashOutput shows their new output, KillShell ends them. Their ids cannot be
+ * guessed. They last as long as the session; when all slots are taken, a new command replaces the oldest one that has
+ * exited.
+ */
+#include <string.h>
+
+#include "audit/audit_log.h"
+#include "base/memory.h"
+#include "base/random.h"
+#include "tools/shell_job.h"
+#include "tools/tool.h"
+
+static struct shell_job **find_slot(struct tool_context *tools)
+{
+        struct shell_job **slot = NULL;
+        for (size_t i = 0; i < BACKGROUND_MAX; i++) {
+                struct shell_job **s = &tools->background[i];
+                if (!*s)
+                        return s;
+                if ((*s)->ended && (!slot || (*s)->began < (*slot)->began))
+                        slot = s;
+        }
+        return slot;
+}
+
+void background_shell_add(struct tool_context *tools, struct shell_job *s, const char *command,
+                          struct tool_result *answer)
+{
+        struct shell_job **slot = find_slot(tools);
+        s->command = strdup(command);
+        if (!slot || !s->command || random_hex(s->id, sizeof s->id) < 0) {
+                tool_fail(answer, !slot ? "too many background commands are running; end one with KillShell"
+                                        : s->command ? "cannot get random bytes for a shell_id" : "no memory");
+                shell_job_free(s);
+                return;
+        }
+        audit_log_timestamp(s->started);
+        shell_job_free(*slot);
+        *slot = s;
+        text_format(&answer->text, "shell_id: %s", s->id);
+        answer->structured = json_pack("{s:s}", "shell_id", s->id);
+}
+
+void background_shells_free(struct tool_context *tools)
+{
+        for (size_t i = 0; i < BACKGROUND_MAX; i++) {
+                shell_job_free(tools->background[i]);
+                tools->background[i] = NULL;
+        }
+}
+
+static struct shell_job *find_shell(struct tool_context *tools, const json_t *arguments, struct tool_result *answer)
+{
+        const char *id = tool_arg_string(arguments, "shell_id");
+        for (size_t i = 0; i < BACKGROUND_MAX; i++)
+                if (tools->background[i] && strcmp(tools->background[i]->id, id) == 0)
+                        return tools->background[i];
+        tool_fail(answer, "unknown shell_id: %.60s", id);
+        return NULL;
+}
+
+/* Shows the new output of a stream, or all of it. */
+static void show_stream(struct output_capture *c, const char *name, bool all, struct text *out)
+{
+        CLEANUP_TEXT struct text output = { 0 };
+        output_capture_print(c, all ? 0 : c->shown, &output);
+        c->shown = c->bytes;
+        text_format(out, "%s (%llu bytes%s):\n", name, (unsigned long long)c->written,
+                    all || !output.length ? "" : ", new output only");
+        (void)tool_add_utf8(out, output.data ? output.data : "", output.length);
+        if (output.data && output.length && output.data[output.length - 1] != '\n')
+                text_add(out, "\n");
+}
+
+static void show_output(struct tool_context *tools, const json_t *arguments, struct tool_result *answer)
+{
+        struct shell_job *s = find_shell(tools, arguments, answer);
+        if (!s)
+                return;
+        (void)shell_job_advance(s);
+        text_add(&answer->text, "command: ");
+        (void)tool_add_utf8(&answer->text, s->command, strlen(s->command));
+        if (s->ended)
+                text_format(&answer->text, "\nstatus: exited with %d\n", shell_job_exit_status(s));
+        else
+                text_add(&answer->text, "\nstatus: running\n");
+        text_format(&answer->text, "started: %s\n", s->started);
+        show_stream(&s->streams[0], "stdout", tool_arg_bool(arguments, "all"), &answer->text);
+        show_stream(&s->streams[1], "stderr", tool_arg_bool(arguments, "all"), &answer->text);
+        answer->structured = json_pack("{s:b, s:I, s:I}", "running", !s->ended, "stdout_bytes",
+                                       (json_int_t)s->streams[0].written, "stderr_bytes",
+                                       (json_int_t)s->streams[1].written);
+        if (answer->structured && s->ended)
+                json_object_set_new(answer->structured, "exit_code", json_integer(shell_job_exit_status(s)));
+}
+
+static void kill_shell(struct tool_context *tools, const json_t *arguments, struct tool_result *answer)
+{
+        struct shell_job *s = find_shell(tools, arguments, answer);
+        if (!s)
+                return;
+        bool was_running = !shell_job_advance(s);
+        text_add(&answer->text, was_running ? "killed" : "the command had already exited");
+        answer->structured = json_pack("{s:b}", "killed", was_running);
+        for (size_t i = 0; i < BACKGROUND_MAX; i++)
+                if (tools->background[i] == s)
+                        tools->background[i] = NULL;
+        shell_job_free(s);
+}
+
+static const struct tool_param output_parameters[] = {
+        { "shell_id", TOOL_STRING, true, "The id that Bash returned.", 0, 0 },
+        { "all", TOOL_BOOLEAN, false, "Show all output, not only new output.", 0, 0 },
+};
+
+static const struct tool_param output_results[] = {
+        { "running", TOOL_BOOLEAN, true, "Whether the command is still running.", 0, 0 },
+        { "stdout_bytes", TOOL_INTEGER, true, "Bytes written to standard output so far.", 0, 0 },
+        { "stderr_bytes", TOOL_INTEGER, true, "Bytes written to standard error so far.", 0, 0 },
+        { "exit_code", TOOL_INTEGER, false, "The exit status, once the command has exited.", 0, 0 },
+};
+
+const struct tool tool_bash_output = {
+        .name = "BashOutput",
+        .title = "Show the output of a background command",
+        .help = "Shows what a background command has written since the last call, and whether it is still running.",
+        .parameters = output_parameters,
+        .parameter_count = ARRAY_SIZE(output_parameters),
+        .results = output_results,
+        .result_count = ARRAY_SIZE(output_results),
+        .run = show_output,
+};
+
+static const struct tool_param kill_results[] = {
+        { "killed", TOOL_BOOLEAN, true, "Whether the command was still running.", 0, 0 },
+};
+
+const struct tool tool_kill_shell = {
+        .name = "KillShell",
+        .title = "End a background command",
+        .help = "Ends a background command and all processes that it started.",
+        .destructive = true,
+        .parameters = output_parameters,
+        .parameter_count = 1,
+        .results = kill_results,
+        .result_count = ARRAY_SIZE(kill_results),
+        .run = kill_shell,
+};
