@@ -174,8 +174,7 @@ static void stop_egress(struct egress_process *g)
         if (reaped == g->pid)
                 g->pid = 0;
         if (status && g->report->end.how == END_NONE)
-                report_add_note(g->report, "the process that carries the box's connections has ended: the box has no "
-                                       "network any more");
+                report_add_note(g->report, "egress exited: the box has no network from now on");
 }
 
 void egress_receive(struct egress_process *g)

@@ -103,8 +103,8 @@ int live_policy_open(struct live_policy *ret, struct arena *a, const struct load
                         continue;
                 if (may_write(plan, a, item->value))
                         r = error_set(e, EPERM,
-                                      "%s lies where the box might write it, so it cannot be followed; put it "
-                                      "elsewhere, or turn network.live off",
+                                      "cannot follow %s: the box might be able to write it; move it out of the "
+                                      "writable directories, or turn network.live off",
                                       item->value);
                 else if (has_hard_links(item->value))
                         r = error_set(e, EPERM,

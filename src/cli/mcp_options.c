@@ -20,9 +20,10 @@ static const struct option_row client_rows[] = {
 static const struct options_table client_table = OPTIONS_TABLE(client_rows);
 
 static const char *const mcp_description[] = {
-        "Serves the Model Context Protocol on standard input and output, or over HTTP, in both of its eras. Every tool "
-        "runs inside a box that enforces the policy, so a tool can do no more than a program in that box. The server "
-        "that parses the client's messages runs in another box, without files, network or programs.",
+        "Serves the Model Context Protocol (versions 2026-07-28, and 2025-11-25 or earlier) on standard input and "
+        "output, or over HTTP. Every tool runs inside a box that enforces the policy, so a tool can do no more than a "
+        "program in that box. The server that parses the client's messages runs in another box, without files, "
+        "network or programs.",
         "Over HTTP a client must send a token ('Authorization: Bearer TOKEN'), which keeps out other users of the "
         "machine; on a unix socket the client must run as the same user instead. Each session has its own box.",
         NULL

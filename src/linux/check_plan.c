@@ -15,13 +15,13 @@ static int check_proxies(const struct plan *plan, struct error *e)
         if (plan->published.count)
                 return error_not_enforceable(
                         plan->published.list[0].from,
-                        "at level standard no port can be published, because a program that may listen "
-                        "there could listen on every address of this machine; use --level strict",
+                        "publish is not available at level standard: Landlock cannot restrict the address that a "
+                        "program listens on; use --level strict",
                         e);
         if (!plan_needs_egress(plan))
                 return error_not_enforceable(from,
-                                             "at level standard a box has no loopback of its own, only hosts that are "
-                                             "named; use --allow-domain, or --level strict",
+                                             "at level standard the network needs an allowed host or a local port; "
+                                             "use --allow-domain, or --level strict",
                                              e);
         if (landlock_has(FEATURE_LANDLOCK_TCP))
                 return 0;

@@ -67,7 +67,7 @@ static int wait_for_egress(const struct box_setup *setup, struct error *e)
         ssize_t n = packet_send(setup->request->egress, &complete, sizeof complete, -1);
         while (n >= 0 && (n = read(setup->request->egress, &byte, 1)) < 0 && errno == EINTR)
                 n = 0;
-        return n == 1 ? 0 : error_set(e, EPIPE, "the process that carries the box's connections did not start");
+        return n == 1 ? 0 : error_set(e, EPIPE, "egress did not start");
 }
 
 static int setup_network(struct box_setup *setup, struct error *e)

@@ -6,7 +6,7 @@ import pathlib
 
 import pytest
 
-from stage import Stage
+from attack_host import Stage
 
 HERE = pathlib.Path(__file__).resolve().parent
 _spec = importlib.util.spec_from_file_location('integration_conftest', HERE.parent / 'integration' / 'conftest.py')

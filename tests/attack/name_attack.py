@@ -14,7 +14,7 @@ import subprocess
 import pytest
 
 from inconclusive import SetUpFailed
-from stage import LEVELS, NAMESPACE_LEVELS, PROVEN, attack_outside, prepare
+from attack_host import LEVELS, NAMESPACE_LEVELS, PROVEN, attack_outside, prepare
 
 DENIED = 'EACCES EPERM EROFS EBUSY EXDEV'
 ATTACK_FILE = 'of-attack'     # in the names of files that belong to an attack

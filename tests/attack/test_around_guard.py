@@ -68,7 +68,7 @@ sys.stdin.read()
 
 @pytest.mark.parametrize('level', LEVELS)
 @pytest.mark.parametrize('rounds', [1, 300])
-def test_an_automatic_address_of_a_socket_in_a_box_is_not_reachable_from_outside(stages, level, rounds):
+def test_automatic_address_of_a_socket_in_a_box_is_not_reachable_from_outside(stages, level, rounds):
     """With SO_PASSCRED a connect() that fails leaves the socket with an abstract address."""
     for place in (None, level):
         stage = stages(f'at-{place}')
@@ -93,7 +93,7 @@ def test_an_automatic_address_of_a_socket_in_a_box_is_not_reachable_from_outside
 
 
 @pytest.mark.only_root
-def test_a_second_mount_of_the_workspace_does_not_bypass_its_rules(stages):
+def test_second_mount_of_the_workspace_does_not_bypass_its_rules(stages):
     """At standard Landlock grants a directory by every path to it; the rules name only one of the paths."""
     for level in (None, 'standard'):
         stage = stages(f'at-{level}')
@@ -113,7 +113,7 @@ def test_a_second_mount_of_the_workspace_does_not_bypass_its_rules(stages):
 
 @pytest.mark.only_root
 @pytest.mark.parametrize('level', LEVELS)
-def test_a_second_procfs_does_not_give_access_to_the_memory_of_the_guard(stages, level):
+def test_second_procfs_does_not_give_access_to_the_memory_of_the_guard(stages, level):
     """The guard opens files for the caller, so "self" in another procfs would be the guard."""
     stage = stages('in')
     (stage.work / 'p').mkdir()
@@ -132,7 +132,7 @@ for process in "self", "thread-self", *filter(str.isdigit, os.listdir("p")):
 
 
 @pytest.mark.parametrize('level', LEVELS)
-def test_a_box_cannot_allow_core_files(stages, level):
+def test_box_cannot_allow_core_files(stages, level):
     """The kernel writes a core file to the working directory without regard to rules by name."""
     stage = stages('in')
     script = 'ulimit -Hc; ulimit -c unlimited 2>/dev/null || ulimit -c 100 2>/dev/null || echo refused'
@@ -143,7 +143,7 @@ SET_ID = 'import os; f = os.open(".", os.O_TMPFILE | os.O_RDWR, 0o6755); print(o
 
 
 @pytest.mark.parametrize('level', LEVELS)
-def test_a_file_created_with_o_tmpfile_has_no_setuid_or_setgid_bit(stages, level):
+def test_file_created_with_o_tmpfile_has_no_setuid_or_setgid_bit(stages, level):
     for place in (None, level):
         result = run(stages(f'at-{place}'), place, SET_ID)
         if place is None and 'not supported' in result.stderr:
@@ -162,7 +162,7 @@ LEASE = 'import fcntl, sys; fcntl.fcntl(open(sys.argv[1]), fcntl.F_SETLEASE, fcn
 
 @pytest.mark.parametrize('level', LEVELS)
 @pytest.mark.parametrize('script, output', [(VERSION, '4242\n'), (LEASE, 'leased\n')], ids=['version', 'lease'])
-def test_a_read_only_file_cannot_get_a_new_version_or_a_lease(stages, level, script, output):
+def test_read_only_file_cannot_get_a_new_version_or_a_lease(stages, level, script, output):
     for place in (None, level):
         stage = stages(f'at-{place}')
         result = run(stage, place, script, '{given_file}', flags=('--ro', '{given}'))
@@ -186,7 +186,7 @@ print("done")
 
 
 @pytest.mark.parametrize('level', LEVELS)
-def test_the_guard_holds_no_copy_of_a_descriptor_that_the_program_has_closed(stages, level):
+def test_guard_holds_no_copy_of_a_descriptor_that_the_program_has_closed(stages, level):
     """Such a copy held a lock a moment longer, or kept a program open for writing, which then failed with ETXTBSY."""
     result = run(stages('in'), level, LOCKS)
     assert result.stdout == 'done\n', result.stderr

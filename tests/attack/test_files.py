@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from stage import LEVELS, NAMESPACE_LEVELS, Attack, assert_stopped, changed, exists, rows
+from attack_host import LEVELS, NAMESPACE_LEVELS, Attack, assert_stopped, changed, exists, rows
 
 HIDDEN = {'standard': 'EACCES', 'strict': 'ENOENT EACCES', 'maximum': 'ENOENT EACCES'}
 # The errors of a link or rename of such a file: Landlock returns EXDEV if the new path would have more rights.
@@ -51,7 +51,7 @@ def key(name, *arguments, **more):
     Attack('list', ('{ssh}',), HIDDEN),
     Attack('list', ('{evil}',), HIDDEN),
 )
-def test_a_key_in_the_home_stays_secret(stages, attack, level):
+def test_key_in_the_home_stays_secret(stages, attack, level):
     assert_stopped(stages, attack, level)
 
 
@@ -81,7 +81,7 @@ INNER = ('--ro', '{given}', '--deny-read', '{given}/inner')
     denied('read', '{given_secret}', flags=('--ro', '{given}', '--deny-read', '{given}/inner/*.txt'), title='pattern'),
     Attack('list', ('{given}/inner',), 'EACCES', flags=INNER, title='list a denied directory'),
 )
-def test_a_denied_path_in_a_readable_tree_stays_secret(stages, attack, level):
+def test_denied_path_in_a_readable_tree_stays_secret(stages, attack, level):
     assert_stopped(stages, attack, level)
 
 
@@ -145,13 +145,13 @@ def vault(name, *arguments, flags=VAULT, **more):
           stopped='EACCES EBUSY EXDEV', title='rename a grandparent of a file'),
     vault('read_by_bind', '{work}/vault', 'secret.txt', stopped=NO_MOUNTS),
 )
-def test_a_denied_path_in_the_workspace_stays_secret(stages, attack, level):
+def test_denied_path_in_the_workspace_stays_secret(stages, attack, level):
     assert_stopped(stages, attack, level)
 
 
 @pytest.mark.only_root
 @pytest.mark.parametrize('level', LEVELS)
-def test_a_file_cannot_be_opened_by_its_handle(stages, level, build):
+def test_file_cannot_be_opened_by_its_handle(stages, level, build):
     """open_by_handle_at() opens an inode without a path. Outside only root may call it."""
     def with_handle(stage):
         result = subprocess.run([build / 'tests/attack/attacks', 'print_handle', stage.key], capture_output=True,
@@ -268,7 +268,7 @@ def add_link(stage):
     Attack('rename', ('notes.txt', 'way/new'), ELSEWHERE, effect=exists(NEW), before=add_link),
     Attack('mkdir', ('way/new',), ABSENT, effect=exists(NEW), before=add_link),
 )
-def test_a_symlink_in_the_workspace_does_not_lead_out(stages, attack, level):
+def test_symlink_in_the_workspace_does_not_lead_out(stages, attack, level):
     assert_stopped(stages, attack, level)
 
 
@@ -287,7 +287,7 @@ def granted_link(target):
     Attack('write', ('data/id_ed25519',), 'EACCES EROFS ENOENT', flags=('--rw', '{work}/data'), may_refuse=True,
            before=granted_link('../.ssh'), effect=lambda stage: stage.key.read_text() != stage.secret),
 )
-def test_a_granted_symlink_does_not_grant_a_denied_target(stages, attack, level):
+def test_granted_symlink_does_not_grant_a_denied_target(stages, attack, level):
     """One box can leave a symlink at a path that is granted to the next box."""
     assert_stopped(stages, attack, level)
 
@@ -371,7 +371,7 @@ def locked(name, *arguments, effect=LOCKED, flags=('--deny-write', '{locked}'), 
            flags=('-p', '{work}/policy.yaml'), title='replace the policy of the box',
            before=lambda stage: stage.plant(stage.work / 'policy.yaml', '{}\n')),
 )
-def test_a_path_with_deny_write_cannot_be_changed(stages, attack, level):
+def test_path_with_deny_write_cannot_be_changed(stages, attack, level):
     assert_stopped(stages, attack, level)
 
 
@@ -405,7 +405,7 @@ def opened(path, flags, number=27):
     Attack('reopen_for_reading', ('0',), 'EACCES ENOENT', secret=True, descriptors=opened('{key}', os.O_WRONLY, 0),
            title='read standard input that was opened for writing'),
 )
-def test_an_inherited_descriptor_gives_no_access(stages, attack, level):
+def test_inherited_descriptor_gives_no_access(stages, attack, level):
     assert_stopped(stages, attack, level)
 
 
@@ -453,7 +453,7 @@ def restore_times(path):
 
 @rows(Attack('utimensat', ('/dev/null',), 'EROFS EACCES EPERM', effect=has_old_time('/dev/null'),
              before=restore_times('/dev/null'), only='root'))
-def test_the_times_of_a_device_of_the_host_cannot_be_changed(stages, attack, level):
+def test_times_of_a_device_of_the_host_cannot_be_changed(stages, attack, level):
     """Root owns the devices: a box that can set their times can set their modes too."""
     assert_stopped(stages, attack, level)
 
@@ -484,13 +484,13 @@ SETUID = '/usr/bin/passwd'
 
 @pytest.mark.only_user
 @pytest.mark.parametrize('level', LEVELS)
-def test_a_setuid_program_does_not_run_as_another_user(stages, level):
+def test_setuid_program_does_not_run_as_another_user(stages, level):
     assert_stopped(stages, Attack('execute_setuid', (SETUID,), 'EPERM', lacks=f'{SETUID} is missing'), level)
 
 
 @pytest.mark.only_root
 @pytest.mark.parametrize('level', LEVELS)
-def test_a_setuid_copy_in_the_workspace_does_not_run_as_another_user(stages, level):
+def test_setuid_copy_in_the_workspace_does_not_run_as_another_user(stages, level):
     def make_setuid_copy(stage):
         copy = stage.work / 'setuid'
         copy.write_bytes(stage.program.read_bytes())

@@ -466,7 +466,7 @@ def test_git_outside_executes_nothing_that_a_box_adds_to_an_incomplete_repositor
 
 
 @each_level
-def test_a_box_cannot_add_alternate_object_directories(host, level):
+def test_box_cannot_add_alternate_object_directories(host, level):
     """git would take objects from a directory that the box chose."""
     for name in ('alternates', 'http-alternates'):
         host.reset()

@@ -462,7 +462,7 @@ def test_git_outside_executes_and_trusts_nothing_that_a_box_left(tmp_path, build
 
 
 @pytest.mark.parametrize('level', LEVELS)
-def test_a_socket_cannot_be_bound_through_descriptors_of_the_guard(tmp_path, build, level):
+def test_socket_cannot_be_bound_through_descriptors_of_the_guard(tmp_path, build, level):
     """In the guard, /proc/self is the guard and not its caller. This attack has no meaning outside of a box."""
     person = Person(tmp_path, build)
     (person.work / 'b').mkdir()

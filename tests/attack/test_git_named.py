@@ -422,7 +422,7 @@ def test_state_of_git_that_a_box_left_is_harmless(tmp_path, build, level, title)
                                          'chmod 644 .git/worktrees/wt/config.worktree'),
                                         ('chmod 0 .git/worktrees', 'chmod 755 .git/worktrees'),
                                         ('echo x > .git/worktrees/wt/gitdir', ':')])
-def test_an_earlier_box_cannot_hide_what_a_configuration_names(tmp_path, build, level, hide, show):
+def test_earlier_box_cannot_hide_what_a_configuration_names(tmp_path, build, level, hide, show):
     """What cannot be read when a box starts is not absent: the box could make it readable again."""
     person = Person(tmp_path, build)
     person.run(BEGIN)
@@ -435,7 +435,7 @@ def test_an_earlier_box_cannot_hide_what_a_configuration_names(tmp_path, build, 
 
 
 @pytest.mark.parametrize('level', LEVELS)
-def test_a_repository_that_a_rule_hides_does_not_stop_a_box(tmp_path, build, level):
+def test_repository_that_a_rule_hides_does_not_stop_a_box(tmp_path, build, level):
     """The guard cannot read that configuration, because the box's root has an empty directory in its place."""
     person = Person(tmp_path, build)
     hidden = tmp_path / 'hidden'
@@ -448,7 +448,7 @@ def test_a_repository_that_a_rule_hides_does_not_stop_a_box(tmp_path, build, lev
 
 @pytest.mark.only_user
 @pytest.mark.parametrize('hidden', ['.git/config', '.git/worktrees', '.git/modules'])
-def test_a_box_without_a_user_namespace_refuses_a_configuration_that_it_cannot_read(tmp_path, build, hidden):
+def test_box_without_a_user_namespace_refuses_a_configuration_that_it_cannot_read(tmp_path, build, hidden):
     """With a user namespace ringwall can read every file of the person's, whatever its mode."""
     person = Person(tmp_path, build)
     person.run(BEGIN)
@@ -477,7 +477,7 @@ def test_hooks_that_the_person_names_while_a_box_runs_cannot_be_written(tmp_path
 @pytest.mark.parametrize('level', LEVELS)
 @pytest.mark.parametrize('variable, file', [
     ('GIT_CONFIG_GLOBAL', '{work}/gc'), ('GIT_CONFIG_GLOBAL', 'gc'), ('GIT_CONFIG_SYSTEM', '{work}/gc')])
-def test_a_configuration_that_a_variable_names_cannot_be_written(tmp_path, build, level, variable, file):
+def test_configuration_that_a_variable_names_cannot_be_written(tmp_path, build, level, variable, file):
     for place in 'out', 'in':
         person = Person(tmp_path / place, build)
         person.run(BEGIN)

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from stage import LEVELS, Attack, assert_stopped, rows, server_reached, start_listener
+from attack_host import LEVELS, Attack, assert_stopped, rows, server_reached, start_listener
 
 libc = ctypes.CDLL(None, use_errno=True)
 ABSENT = {'standard': 'EACCES', 'strict': 'ENOENT EPERM', 'maximum': 'ENOENT EPERM'}     # for a path outside of the box
@@ -177,7 +177,7 @@ def test_sockets_of_the_host_are_not_accessible_by_path(stages, attack, level):
           ('connect_datagram', DATAGRAM, ('{socket}',)), ('send_unconnected', DATAGRAM, ('{socket}',)),
           ('sendmmsg_unconnected', DATAGRAM, ('{socket}',)))),
 )
-def test_a_socket_in_a_readable_tree_cannot_be_connected_to(stages, attack, level):
+def test_socket_in_a_readable_tree_cannot_be_connected_to(stages, attack, level):
     """A right to read does not include a right to connect: the service behind the socket would act for the box."""
     assert_stopped(stages, attack, level)
 
@@ -201,7 +201,7 @@ def with_service(kind, where='/run'):
     Attack('connect_stream', ('{socket}',), 'ENOENT EACCES EPERM', flags=('--read', 'broad'), effect=server_reached,
            before=with_server(STREAM), title='docker.sock with broad reading'),
 )
-def test_a_service_of_the_host_cannot_be_connected_to(stages, attack, level):
+def test_service_of_the_host_cannot_be_connected_to(stages, attack, level):
     assert_stopped(stages, attack, level)
 
 
@@ -244,7 +244,7 @@ def test_keys_of_the_host_cannot_be_read(stages, attack, level):
 
 
 @pytest.mark.parametrize('level', LEVELS)
-def test_a_key_cannot_be_added(stages, level):
+def test_key_cannot_be_added(stages, level):
     def unlink_key(stage):
         stage.closing.callback(subprocess.run, [stage.program, 'unlink_key', 'ringwall-attack'],
                                stdout=subprocess.DEVNULL)

@@ -10,7 +10,7 @@ import time
 import pytest
 
 from leftovers import left_since, leftovers
-from stage import LEVELS, Attack, find_processes, wait_until_gone, wait_until_running
+from attack_host import LEVELS, Attack, find_processes, wait_until_gone, wait_until_running
 
 DAEMONS = ['leave_daemon', 'leave_stubborn_daemon', 'leave_stopped_daemon', 'leave_forking_daemon', 'leave_subreaper']
 
@@ -57,7 +57,7 @@ def test_no_daemon_outlives_the_command(stages, token, name, level):
 
 
 @pytest.mark.parametrize('level', LEVELS)
-def test_the_command_dies_with_a_killed_ringwall(stages, token, level):
+def test_command_dies_with_a_killed_ringwall(stages, token, level):
     """Outside, a command survives the death of the shell that started it. Inside, no process survives that of ringwall,
     not even one that ignores all signals and has a session of its own."""
     stage = stages('out')
@@ -77,7 +77,7 @@ def test_the_command_dies_with_a_killed_ringwall(stages, token, level):
 
 
 @pytest.mark.parametrize('level', LEVELS)
-def test_a_time_limit_ends_a_command_that_ignores_signals(stages, token, level):
+def test_time_limit_ends_a_command_that_ignores_signals(stages, token, level):
     stage = stages('in')
     attack = Attack('ignore_signals', (token,), flags=('--timeout', '1s'))
     process = start(stage, stage.box(attack, level))
@@ -119,7 +119,7 @@ def mountinfo():
 
 
 @pytest.mark.parametrize('level', LEVELS)
-def test_a_run_leaves_no_file_and_no_mount_behind(stages, level):
+def test_run_leaves_no_file_and_no_mount_behind(stages, level):
     """No placeholder for a protected name in the workspace or the home, no mount, no temporary directory."""
     stage = stages('in')
     stage.box(Attack('ran'), level)     # writes the policy file, if the attack has one
@@ -132,7 +132,7 @@ def test_a_run_leaves_no_file_and_no_mount_behind(stages, level):
 
 
 @pytest.mark.parametrize('level', LEVELS)
-def test_a_running_box_creates_no_placeholders(stages, token, level):
+def test_running_box_creates_no_placeholders(stages, token, level):
     stage = stages('in')
     stage.box(Attack('ran'), level)
     files = listing(stage)

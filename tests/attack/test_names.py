@@ -11,7 +11,7 @@ import pytest
 
 from name_attack import (LEVELS, NAMESPACE_LEVELS, NameAttack, assert_name_attack_stopped, box, difference, git,
                          name_rows, running, snapshot)
-from stage import changed, exists
+from attack_host import changed, exists
 
 # --- files that do not exist: no system call creates them ---
 
@@ -36,7 +36,7 @@ def absent(way, name, rules, *more, **options):
 
 
 @name_rows(*(absent(way, 'absent.txt', {'deny_write': ['absent.txt']}) for way in CREATE))
-def test_a_denied_file_is_not_created_by_any_call(stages, attack, level):
+def test_denied_file_is_not_created_by_any_call(stages, attack, level):
     assert_name_attack_stopped(stages, attack, level)
 
 
@@ -53,7 +53,7 @@ def test_a_denied_file_is_not_created_by_any_call(stages, attack, level):
     absent('mkdir', 'below/', {'deny_write': ['below']}, title='mkdir with a trailing slash'),
     absent('by_rename_of_directory', 'below/', {'deny_write': ['below']}, title='rename with a trailing slash'),
 )
-def test_a_denied_file_is_not_created_whatever_the_kind_of_rule(stages, attack, level):
+def test_denied_file_is_not_created_whatever_the_kind_of_rule(stages, attack, level):
     assert_name_attack_stopped(stages, attack, level)
 
 
@@ -66,7 +66,7 @@ PATHS = ('./absent.txt', './/absent.txt', 'deep/../absent.txt', 'deep/er/../../a
 
 @name_rows(*(NameAttack(way, (path,), {'deny_write': ['absent.txt']}, effect=exists('{work}/absent.txt'))
              for path in PATHS for way in ('by_open', 'mkdir', 'by_rename')))
-def test_a_denied_file_is_not_created_by_another_path_to_it(stages, attack, level):
+def test_denied_file_is_not_created_by_another_path_to_it(stages, attack, level):
     assert_name_attack_stopped(stages, attack, level)
 
 
@@ -108,7 +108,7 @@ def path_resolves(stage):
     absent('by_moving_tree', 'deep/er/name', {'deny_write': ['deep/er/name']}, '2',
            title='the grandparent is exchanged'),
 )
-def test_a_denied_file_is_not_created_together_with_its_directory(stages, attack, level):
+def test_denied_file_is_not_created_together_with_its_directory(stages, attack, level):
     """The directory may be created, renamed and removed; the file in it must not appear."""
     assert_name_attack_stopped(stages, attack, level)
 
@@ -120,7 +120,7 @@ def test_a_denied_file_is_not_created_together_with_its_directory(stages, attack
     ('absent.txt', 'absent.txt '), ('secret*', 'deep/secret'), ('**/*.pem', 'key.pem2'), ('**/*.pem', 'pem'),
     ('a?c', 'ac'),
     ('dir/sub/name', 'dir'), ('absent.txt', 'n' * 255), ('n' * 255, 'n' * 254), ('absent.txt', 'absent.txt\udcff')])
-def test_a_rule_denies_no_similar_name(stages, rule, name, level):
+def test_rule_denies_no_similar_name(stages, rule, name, level):
     """Case matters on this file system, so Absent.txt is another file than absent.txt."""
     stage = stages('in')
     stage.run(['true'])
@@ -130,7 +130,7 @@ def test_a_rule_denies_no_similar_name(stages, rule, name, level):
 
 @pytest.mark.parametrize('level', LEVELS)
 @pytest.mark.parametrize('name', ['n' * 255, 'absent\udcff\udcfe', 'new\nline', 'back\\slash', '-dash', ' blank ', '…'])
-def test_a_denied_name_may_have_any_bytes_and_any_length(stages, name, level):
+def test_denied_name_may_have_any_bytes_and_any_length(stages, name, level):
     """A policy cannot contain a name that is not UTF-8 or has a newline, so a pattern denies it."""
     rule = {'n' * 255: 'n' * 255, 'absent\udcff\udcfe': 'absent*', 'new\nline': 'new*',
             'back\\slash': 'back*'}.get(name, name)
@@ -253,7 +253,7 @@ OWNER = ('chown', 'chown_by_descriptor', 'lchown', 'chown_by_empty_path', 'set_f
         './/locked.txt', 'deep/../locked.txt', '/proc/self/cwd/locked.txt', '/proc/self/root{locked}',
         '{work}/../work/locked.txt')),
 )
-def test_a_denied_file_cannot_be_changed(stages, attack, level):
+def test_denied_file_cannot_be_changed(stages, attack, level):
     assert_name_attack_stopped(stages, attack, level)
 
 
@@ -297,7 +297,7 @@ REBUILD = 'mv {0} {0}-of-attack && cp -r {0}-of-attack {0} && chmod -R u+w {0} &
     below('chmod', 'hollow', rules={'deny_write': ['hollow']}, before=add_empty_directory,
           effect=status_changed('{work}/hollow')),
 )
-def test_a_rule_cannot_be_bypassed_by_changing_a_parent_directory(stages, attack, level):
+def test_rule_cannot_be_bypassed_by_changing_a_parent_directory(stages, attack, level):
     assert_name_attack_stopped(stages, attack, level)
 
 
@@ -343,7 +343,7 @@ def test_rules_hold_in_a_workspace_below_another_writable_grant(stages, attack, 
                         title=f'{title} above a grant')
              for title, rules in (('deny_write', {'deny_write': ['deep']}), ('protect', {'protect': ['deep']}))
              for script in ('echo hi > deep/er/new',)))
-def test_a_denial_above_a_writable_grant_holds(stages, attack, level):
+def test_denial_above_a_writable_grant_holds(stages, attack, level):
     """The grant was once a writable mount below the read-only one of the denial."""
     assert_name_attack_stopped(stages, attack, level)
 
@@ -390,7 +390,7 @@ def make_executable(stage):
     secret('execute', before=make_executable, levels=NAMESPACE_LEVELS, rules={'deny_read': ['**/secret.*']},
            title='execute a file that a pattern denies'),
 )
-def test_a_denied_file_cannot_be_read(stages, attack, level):
+def test_denied_file_cannot_be_read(stages, attack, level):
     assert_name_attack_stopped(stages, attack, level)
 
 
@@ -421,13 +421,13 @@ def has_setuid_file(stage):
     ('tar', 'cp /bin/true sb-of-attack; chmod 755 sb-of-attack; tar --mode=4755 -cf t-of-attack sb-of-attack && rm '
             'sb-of-attack && tar -xpf t-of-attack'),
 )))
-def test_a_box_cannot_leave_a_setuid_file(stages, attack, level):
+def test_box_cannot_leave_a_setuid_file(stages, attack, level):
     """Another user who runs such a file outside would get the rights of the user who started the box."""
     assert_name_attack_stopped(stages, attack, level)
 
 
 @pytest.mark.parametrize('level', LEVELS)
-def test_the_setgid_bit_of_a_directory_is_allowed(stages, level):
+def test_setgid_bit_of_a_directory_is_allowed(stages, level):
     stage = stages('in')
     result = stage.run([*box(stage, level, {}), 'sh', '-c', 'mkdir d && chmod 2775 d && stat -c %a d'])
     assert (result.returncode, result.stdout.strip()) == (0, '2775'), result.stderr
@@ -446,7 +446,7 @@ def can_connect(name):
 
 
 @pytest.mark.parametrize('level', LEVELS)
-def test_an_abstract_socket_of_a_box_is_not_reachable_from_outside(stages, level):
+def test_abstract_socket_of_a_box_is_not_reachable_from_outside(stages, level):
     """A box that binds the address of an X server could impersonate that server."""
     stage = stages('in')
     name = f'/tmp/.X11-unix/X{os.getpid()}{LEVELS.index(level)}'
@@ -521,7 +521,7 @@ HOME_LINKS = {
 
 @pytest.mark.parametrize('level', LEVELS)
 @pytest.mark.parametrize('case', HOME_LINKS)
-def test_the_target_of_a_protected_link_in_the_home_is_protected(stages, level, case):
+def test_target_of_a_protected_link_in_the_home_is_protected(stages, level, case):
     """Dotfiles may be in a workspace, with links to them in the home; the shell executes them outside."""
     name, target, script = HOME_LINKS[case]
     for place in ('out', 'in'):
@@ -537,7 +537,7 @@ def test_the_target_of_a_protected_link_in_the_home_is_protected(stages, level, 
 
 
 @pytest.mark.parametrize('level', LEVELS)
-def test_the_target_of_a_sensitive_link_in_the_home_cannot_be_read(stages, level):
+def test_target_of_a_sensitive_link_in_the_home_cannot_be_read(stages, level):
     for place in ('out', 'in'):
         stage = stages(place)
         keys = stage.work / 'keys'
@@ -553,7 +553,7 @@ def test_the_target_of_a_sensitive_link_in_the_home_cannot_be_read(stages, level
 
 @pytest.mark.parametrize('level', LEVELS)
 @pytest.mark.parametrize('kind', ['protect', 'deny_write', 'deny_read'])
-def test_a_rule_for_a_link_outside_of_the_workspace_holds_for_its_target(stages, level, kind):
+def test_rule_for_a_link_outside_of_the_workspace_holds_for_its_target(stages, level, kind):
     """The box cannot see the link, so its guard once did not follow it."""
     script = 'cat locked.txt; echo evil > locked.txt'
     for place in ('out', 'in'):
@@ -581,7 +581,7 @@ DANGLING = {
 @pytest.mark.parametrize('level', LEVELS)
 @pytest.mark.parametrize('kind', ['protect', 'deny_write', 'deny_read'])
 @pytest.mark.parametrize('case', DANGLING)
-def test_a_rule_for_a_dangling_link_holds_for_its_target(stages, level, kind, case):
+def test_rule_for_a_dangling_link_holds_for_its_target(stages, level, kind, case):
     """The box tries to create the target, or to read it after the host has created it."""
     links, rule, target = DANGLING[case]
     create = 'mkdir -p "$(dirname T)"; echo evil > T'.replace('T', target)
@@ -632,7 +632,7 @@ LINK_CHAINS = {
 @pytest.mark.parametrize('kind', ['protect', 'deny_write', 'deny_read'])
 @pytest.mark.parametrize('replaced', [False, True], ids=['as it was', 'replaced by the host'])
 @pytest.mark.parametrize('case', LINK_CHAINS)
-def test_a_link_on_the_path_of_a_rule_cannot_be_replaced(stages, level, kind, replaced, case):
+def test_link_on_the_path_of_a_rule_cannot_be_replaced(stages, level, kind, replaced, case):
     """A box that replaces the link decides which file the rule means. A mount on the link is lost when the host replaces
     the link, so a mount does not help."""
     links, rule, real, script = LINK_CHAINS[case]
@@ -678,7 +678,7 @@ DOTFILE_LINKS = {
 
 @pytest.mark.parametrize('level', LEVELS)
 @pytest.mark.parametrize('case', DOTFILE_LINKS)
-def test_a_box_cannot_replace_a_file_that_a_link_in_the_home_leads_to(stages, level, case):
+def test_box_cannot_replace_a_file_that_a_link_in_the_home_leads_to(stages, level, case):
     links, real, script = DOTFILE_LINKS[case]
     for place in ('out', 'in'):
         stage = stages(place)
@@ -699,7 +699,7 @@ def test_a_box_cannot_replace_a_file_that_a_link_in_the_home_leads_to(stages, le
 
 
 @pytest.mark.parametrize('level', LEVELS)
-def test_the_target_of_a_protected_dangling_link_cannot_be_created(stages, level):
+def test_target_of_a_protected_dangling_link_cannot_be_created(stages, level):
     for place in ('out', 'in'):
         stage = stages(place)
         (stage.work / '.mcp.json').symlink_to('config/servers.json')

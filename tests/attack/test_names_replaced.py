@@ -15,7 +15,7 @@ import pytest
 
 from name_attack import LEVELS, NameAttack, assert_name_attack_stopped, box, git, name_rows, running
 from inconclusive import SetUpFailed
-from stage import RACE_INSIDE, ROUNDS, changed, exists
+from attack_host import RACE_INSIDE, ROUNDS, changed, exists
 
 FEW_ROUNDS = max(300, ROUNDS // 10)             # for less important variants
 SLOW_ROUNDS = max(12, ROUNDS // 300)            # where each round starts a program
@@ -209,14 +209,14 @@ def add_env_files(stage):
     ('{work}/conf/.env', 'by_directory', {'deny_read': ['conf/.env']}),
     ('{work}/.env', 'by_sed', ENV),
 ])
-def test_a_denied_file_is_never_read_however_it_is_replaced(stages, level, path, method, rules):
+def test_denied_file_is_never_read_however_it_is_replaced(stages, level, path, method, rules):
     """A mount that covers the file is lost when the host renames another file over it."""
     rounds = ROUNDS if path == '{work}/.env' else FEW_ROUNDS
     assert_loop_stopped(stages, level, path, method, 'read_until_stopped', rules, before=add_env_files, rounds=rounds)
 
 
 @pytest.mark.parametrize('level', LEVELS)
-def test_a_denied_file_is_never_read_while_git_replaces_it(stages, level):
+def test_denied_file_is_never_read_while_git_replaces_it(stages, level):
     assert_loop_stopped(stages, level, '{work}/.env', 'by_git_checkout', 'read_until_stopped', ENV,
                         before=with_repository)
 
@@ -224,7 +224,7 @@ def test_a_denied_file_is_never_read_while_git_replaces_it(stages, level):
 @pytest.mark.parametrize('level', LEVELS)
 @pytest.mark.parametrize('method', [*METHODS, 'by_directory', 'by_parent'])
 @pytest.mark.parametrize('rule', ['{given}/inner/secret.txt', '{given}/**/secret*'])
-def test_a_denied_file_in_a_readable_tree_is_never_read_however_it_is_replaced(stages, level, method, rule):
+def test_denied_file_in_a_readable_tree_is_never_read_however_it_is_replaced(stages, level, method, rule):
     assert_loop_stopped(stages, level, '{given_secret}', method, 'read_until_stopped', {'deny_read': [rule]},
                         ('--ro', '{given}'))
 
@@ -251,7 +251,7 @@ def test_sensitive_files_are_never_read_with_broad_reading(stages, level, path, 
     ('{work}/absent/name', 'by_parent', {'deny_read': ['absent']}, ()),
     ('{work}/absent', 'by_create_and_unlink', {'deny_read': ['absent']}, ()),
 ])
-def test_a_denied_file_that_is_created_later_is_never_read(stages, level, path, method, rules, flags):
+def test_denied_file_that_is_created_later_is_never_read(stages, level, path, method, rules, flags):
     assert_loop_stopped(stages, level, path, method, 'read_until_stopped', rules, flags)
 
 
@@ -266,7 +266,7 @@ def test_a_denied_file_that_is_created_later_is_never_read(stages, level, path, 
     ('{work}/absent', 'by_unlink', {'deny_write': ['absent']}), ('{work}/absent', 'by_rename', {'protect': ['absent']}),
     ('{work}/.mcp.json', 'by_rename', {}), ('{work}/.envrc', 'by_unlink', {}),
 ])
-def test_a_protected_file_is_never_written_however_it_is_replaced(stages, level, path, method, rules):
+def test_protected_file_is_never_written_however_it_is_replaced(stages, level, path, method, rules):
     def before(stage):
         add_env_files(stage)
         stage.locked.write_text('locked')
@@ -277,7 +277,7 @@ def test_a_protected_file_is_never_written_however_it_is_replaced(stages, level,
 @pytest.mark.parametrize('level', LEVELS)
 @pytest.mark.parametrize('path, method, rules', [
     ('{config}', 'by_git_config', {}), ('{work}/.env', 'by_git_checkout', {'deny_write': ['.env']})])
-def test_a_protected_file_is_never_written_while_git_replaces_it(stages, level, path, method, rules):
+def test_protected_file_is_never_written_while_git_replaces_it(stages, level, path, method, rules):
     """git config writes a new file and renames it over the old one."""
     assert_loop_stopped(stages, level, path, method, 'write_until_stopped', rules, before=with_repository)
 
@@ -285,7 +285,7 @@ def test_a_protected_file_is_never_written_while_git_replaces_it(stages, level, 
 @pytest.mark.parametrize('level', LEVELS)
 @pytest.mark.parametrize('loop, rule', [('read_until_stopped', 'deny_read'), ('write_until_stopped', 'deny_write')])
 @pytest.mark.parametrize('method', METHODS[:3])
-def test_a_file_denied_by_a_ceiling_is_never_read_or_written(stages, level, loop, rule, method):
+def test_file_denied_by_a_ceiling_is_never_read_or_written(stages, level, loop, rule, method):
     def before(stage):
         add_env_files(stage)
         (stage.home / 'ceiling.yaml').write_text(f'filesystem: {{{rule}: [{stage.work}/.env]}}\n')
@@ -295,7 +295,7 @@ def test_a_file_denied_by_a_ceiling_is_never_read_or_written(stages, level, loop
 @pytest.mark.parametrize('level', LEVELS)
 @pytest.mark.parametrize('method', METHODS[:3])
 @pytest.mark.parametrize('live', [('--live', 'all'), ()], ids=['followed', 'named'])
-def test_a_policy_in_the_workspace_is_never_written(stages, level, method, live):
+def test_policy_in_the_workspace_is_never_written(stages, level, method, live):
     """A box could once write the live policy that applied to it."""
     def before(stage):
         (stage.work / 'policy.yaml').write_text('network: {allowed_domains: [example.com]}\n')
@@ -336,7 +336,7 @@ def string_race(operation, by='thread', **more):
     *(string_race(operation, kind='deny_read') for operation in ('open', 'rename')),
     *(string_race(operation, kind='protect') for operation in ('mkdir', 'link')),
 )
-def test_a_path_that_another_thread_changes_is_read_only_once(stages, attack, level):
+def test_path_that_another_thread_changes_is_read_only_once(stages, attack, level):
     """The guard copies the path once, judges the copy and uses the copy."""
     assert_name_attack_stopped(stages, attack, level)
 
@@ -371,7 +371,7 @@ def add_denied_file(stage):
                  effect=exists('{work}/closed/name'), title=f'a {by} that is the denied one by turns, {title}')
       for by in ('descriptor', 'directory') for title, rules in (('folder', DENIED_FOLDER), ('name', DENIED_NAME))),
 )
-def test_a_directory_that_changes_during_the_judgement_gives_no_access(stages, attack, level):
+def test_directory_that_changes_during_the_judgement_gives_no_access(stages, attack, level):
     assert_name_attack_stopped(stages, attack, level)
 
 
@@ -410,7 +410,7 @@ CREATE_NAME = ('echo x > is/sub/name', 'cd is/sub; echo x > name', 'mkdir is/sub
 @pytest.mark.parametrize('level', LEVELS)
 @pytest.mark.parametrize('way', CREATE_NAME)
 @pytest.mark.parametrize('link', [True, False])
-def test_a_directory_that_the_host_renames_is_judged_by_its_new_path(stages, level, way, link):
+def test_directory_that_the_host_renames_is_judged_by_its_new_path(stages, level, way, link):
     """The box has already used the directory. The host renames it, and may leave a link with the old name."""
     script = (': > first-of-attack; : > was/sub/one; (cd was/sub; : > ready-of-attack); '
               f'while [ ! -e go-of-attack ]; do :; done; {way}')
@@ -456,7 +456,7 @@ print(tried > 100)
 
 
 @pytest.mark.parametrize('level', LEVELS)
-def test_the_guard_removes_no_other_file_if_the_caller_has_no_free_descriptor(stages, level):
+def test_guard_removes_no_other_file_if_the_caller_has_no_free_descriptor(stages, level):
     stage = stages('in')
     (stage.work / 'a/b').mkdir(parents=True)
     (stage.work / 'vault').mkdir(exist_ok=True)

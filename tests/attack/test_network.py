@@ -4,7 +4,7 @@ import socket
 import threading
 import time
 
-from stage import Attack, assert_stopped, rows, server_reached, start_listener
+from attack_host import Attack, assert_stopped, rows, server_reached, start_listener
 
 # At standard socket() fails. At strict and maximum a box has a loopback of its own, on which no process listens.
 NO_SOCKET = 'EPERM EACCES EAFNOSUPPORT'
@@ -43,7 +43,7 @@ IP6 = (socket.AF_INET6, '::1')
     Attack('vsock_socket', (), NO_SOCKET, lacks='this kernel has no vsock'),
     Attack('alg_socket', (), NO_SOCKET, lacks='this kernel has no AF_ALG'),
 )
-def test_the_loopback_of_the_host_is_not_reachable(stages, attack, level):
+def test_loopback_of_the_host_is_not_reachable(stages, attack, level):
     assert_stopped(stages, attack, level)
 
 
@@ -70,5 +70,5 @@ def with_client(stage):
 
 @rows(Attack('listen_tcp', ('{port}',), NO_CLIENT, before=with_client,
              effect=lambda stage: stage.connected.wait(0.3)))
-def test_a_box_cannot_listen_on_a_port_of_the_host(stages, attack, level):
+def test_box_cannot_listen_on_a_port_of_the_host(stages, attack, level):
     assert_stopped(stages, attack, level)

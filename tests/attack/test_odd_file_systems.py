@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from stage import LEVELS
+from attack_host import LEVELS
 
 pytestmark = [pytest.mark.only_root, pytest.mark.skipif(not os.path.exists('/dev/fuse'),
                                                         reason='this kernel has no FUSE')]
@@ -54,7 +54,7 @@ def run(build, directory, *command, level='strict', flags=()):
 
 @pytest.mark.parametrize('level', LEVELS)
 @pytest.mark.parametrize('names', [[], ['Name'], ['1', '2', 'b']])
-def test_a_workspace_that_ignores_case_is_refused(build, mount_odd_fs, level, names):
+def test_workspace_that_ignores_case_is_refused(build, mount_odd_fs, level, names):
     """The file system itself decides which names are the same, so rules by name cannot be enforced. An empty directory
     is not recognised."""
     directory = mount_odd_fs('fold')
@@ -74,7 +74,7 @@ def test_a_workspace_that_ignores_case_is_refused(build, mount_odd_fs, level, na
     assert result.returncode == 0 and 'case-insensitive file system' in result.stderr, result.stderr
 
 
-def test_a_hard_link_whose_name_differs_in_case_is_not_taken_for_case_folding(build, tmp_path):
+def test_hard_link_whose_name_differs_in_case_is_not_taken_for_case_folding(build, tmp_path):
     (tmp_path / 'Makefile').write_text('')
     (tmp_path / 'mAKEFILE').hardlink_to(tmp_path / 'Makefile')
     result = run(build, tmp_path, 'true')
@@ -82,7 +82,7 @@ def test_a_hard_link_whose_name_differs_in_case_is_not_taken_for_case_folding(bu
 
 
 @pytest.mark.parametrize('level', LEVELS)
-def test_a_path_that_changes_during_a_slow_lookup_is_not_read_again(build, mount_odd_fs, level):
+def test_path_that_changes_during_a_slow_lookup_is_not_read_again(build, mount_odd_fs, level):
     directory = mount_odd_fs('stall', str(STALL_MS))
     result = run(build, directory, '/usr/bin/python3', '-c', CHANGE_PATH, level=level, flags=['--deny-write', 'locked'])
     assert result.stdout == 'opened\n', result.stderr
@@ -90,7 +90,7 @@ def test_a_path_that_changes_during_a_slow_lookup_is_not_read_again(build, mount
 
 
 @pytest.mark.parametrize('level', LEVELS)
-def test_the_guard_serves_other_calls_during_a_slow_lookup(build, mount_odd_fs, level):
+def test_guard_serves_other_calls_during_a_slow_lookup(build, mount_odd_fs, level):
     directory = mount_odd_fs('stall', str(STALL_MS))
     script = ('(echo x > slow; echo > "$TMPDIR/done") & sleep 0.2; i=0; while [ $i -lt 50 ]; do echo > '
               '"$TMPDIR/file$i"; i=$((i+1)); done; '
@@ -100,7 +100,7 @@ def test_the_guard_serves_other_calls_during_a_slow_lookup(build, mount_odd_fs, 
 
 
 @pytest.mark.parametrize('level', LEVELS)
-def test_a_box_that_waits_for_a_file_system_ends_when_that_dies(build, mount_odd_fs, level):
+def test_box_that_waits_for_a_file_system_ends_when_that_dies(build, mount_odd_fs, level):
     """Until then it cannot end: a process that waits for an answer of FUSE cannot be killed."""
     directory = mount_odd_fs('stall', '100000')
     command = [build / 'ringwall', 'run', '--level', level, '--', 'sh', '-c', 'echo begins; echo x > slow']

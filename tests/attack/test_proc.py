@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from stage import NAMESPACE_LEVELS, Attack, assert_stopped, rows
+from attack_host import NAMESPACE_LEVELS, Attack, assert_stopped, rows
 
 # In a pid namespace the file does not exist; without one Landlock's restriction of ptrace denies the access.
 INACCESSIBLE = {'standard': 'EACCES EPERM', 'strict': 'ENOENT', 'maximum': 'ENOENT'}
@@ -60,7 +60,7 @@ def test_processes_of_the_host_cannot_be_read_or_seen(stages, attack, level):
     Attack('trace', ('{first}',), 'EPERM ENOSYS'),
     Attack('steal_descriptor', ('{first}', '3'), 'EPERM ENOSYS EBADF'),
 )
-def test_the_keeper_of_the_box_cannot_be_read_or_traced(stages, attack, level):
+def test_keeper_of_the_box_cannot_be_read_or_traced(stages, attack, level):
     assert_stopped(stages, attack, level)
 
 

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from stage import LEVELS
+from attack_host import LEVELS
 
 SECRET = 'a secret that was not granted'
 TRIES = 25 if os.environ.get('RINGWALL_VM') and not os.environ.get('RINGWALL_LONG') else 150     # a VM is slow
@@ -61,7 +61,7 @@ def test_outside_of_a_box_the_exchange_gives_access_to_the_secret(folders):
 
 
 @pytest.mark.parametrize('level, flag', CASES)
-def test_an_exchanged_grant_never_gives_access_to_another_directory(build, folders, level, flag):
+def test_exchanged_grant_never_gives_access_to_another_directory(build, folders, level, flag):
     """Some runs have to be refused and some not; in none may the box read the secret directory or write to it."""
     granted = folders / 'shared/granted'
     command = [build / 'ringwall', 'run', '-q', '--level', level, flag, granted, '--rw', folders / 'shared', '--', 'sh',

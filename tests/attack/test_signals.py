@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from stage import LEVELS, Attack, Stage, assert_stopped, rows
+from attack_host import LEVELS, Attack, Stage, assert_stopped, rows
 
 UNREACHABLE = {'standard': 'EPERM', 'strict': 'ESRCH EPERM', 'maximum': 'ESRCH EPERM'}
 BY_PIDFD = {'standard': 'EPERM ENOSYS', 'strict': 'ESRCH EPERM ENOSYS', 'maximum': 'ESRCH EPERM ENOSYS'}
@@ -68,7 +68,7 @@ def test_limits_and_priorities_of_processes_of_the_host_cannot_be_changed(stages
 
 @pytest.mark.parametrize('level', LEVELS)
 @pytest.mark.parametrize('name', ['signal', 'kill', 'trace'])
-def test_the_keeper_of_the_box_survives(stages, name, level):
+def test_keeper_of_the_box_survives(stages, name, level):
     """Outside, the parent dies or is traced. Inside, the parent is ringwall or its keeper, and the exit status of the
     attack still arrives: 1 if the call failed, or 0 because the kernel discards signals to pid 1 of a namespace."""
     stage = stages('out')
@@ -83,7 +83,7 @@ def test_the_keeper_of_the_box_survives(stages, name, level):
 
 
 @pytest.mark.parametrize('level', LEVELS)
-def test_a_kill_of_the_own_process_group_does_not_kill_ringwall(stages, level):
+def test_kill_of_the_own_process_group_does_not_kill_ringwall(stages, level):
     """Outside, the shell that started the attack dies too. Inside, ringwall survives and reports the signal."""
     stage = stages('out')
     result = stage.run(stage.command(Attack('signal_own_group')))
@@ -94,7 +94,7 @@ def test_a_kill_of_the_own_process_group_does_not_kill_ringwall(stages, level):
 
 
 @pytest.mark.parametrize('level', LEVELS)
-def test_a_signal_to_all_processes_stays_inside(stages, level):
+def test_signal_to_all_processes_stays_inside(stages, level):
     """"Outside" is a pid namespace of the test, because kill(-1) on the host itself would kill everything."""
     stage = stages('out')
     script = 'mount -t proc proc /proc; sleep 30 & "$0" signal_all; wait $!; echo "died: $?"'

@@ -1,5 +1,5 @@
 """System calls that a box refuses: namespaces, mounts, execution, other ABIs, and risky parts of the kernel."""
-from stage import DIED_OF_SIGSYS, NAMESPACE_LEVELS, Attack, assert_stopped, rows
+from attack_host import DIED_OF_SIGSYS, NAMESPACE_LEVELS, Attack, assert_stopped, rows
 
 NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET, NEWTIME = (
     '0x20000', '0x2000000', '0x4000000', '0x8000000', '0x10000000', '0x20000000', '0x40000000', '0x80')

@@ -12,7 +12,7 @@ import tty
 
 import pytest
 
-from stage import LEVELS, Attack
+from attack_host import LEVELS, Attack
 
 INPUT_ATTACKS = ['type', 'type_with_high_bits', 'type_by_dev_tty', 'paste', 'paste_with_high_bits']
 
@@ -69,7 +69,7 @@ def tiocsti_is_allowed():
 
 @pytest.mark.parametrize('level', LEVELS)
 @pytest.mark.parametrize('name', INPUT_ATTACKS)
-def test_a_box_cannot_put_input_into_the_terminal(stages, name, level):
+def test_box_cannot_put_input_into_the_terminal(stages, name, level):
     if name.startswith('type') and not tiocsti_is_allowed() and os.geteuid() != 0:
         pytest.skip('this kernel allows TIOCSTI only to root')
     terminal = Terminal(stages('out'))
@@ -84,7 +84,7 @@ def test_a_box_cannot_put_input_into_the_terminal(stages, name, level):
 
 
 @pytest.mark.parametrize('level', LEVELS)
-def test_a_box_cannot_write_to_another_terminal(stages, level):
+def test_box_cannot_write_to_another_terminal(stages, level):
     """The attack opens it by its name in /dev/pts; the box has no terminal."""
     stage = stages('out')
     terminal = Terminal(stage)
@@ -101,7 +101,7 @@ def test_a_box_cannot_write_to_another_terminal(stages, level):
 
 
 @pytest.mark.parametrize('level', LEVELS)
-def test_a_box_cannot_read_another_terminal(stages, level):
+def test_box_cannot_read_another_terminal(stages, level):
     """The input could be a password."""
     def run_with_input(stage, command):
         terminal = Terminal(stage)

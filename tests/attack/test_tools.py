@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from siege import Siege, call, calls, each_level, hold, leaked, raw, seen, sieges, silent, visible
-from stage import changed, exists
+from tool_attack import Attack, assert_contained, attacks, call, calls, each_level, leaked, raw, seen, silent, visible
+from attack_host import changed, exists
 
 OUTSIDE = 'path is outside workspace root'
 KEEP = changed('{target}/keep.txt', 'keep me')
@@ -102,23 +102,23 @@ def each_tool(path, habit, before, ordinary):
     row = {'habits': (habit,), 'before': before}
     missing = 'no such (file|directory)' if ordinary or path == 'magic/../other' else OUTSIDE
     written = '^wrote 6 bytes to {work}/' if missing != OUTSIDE else OUTSIDE
-    yield Siege(f'Read {path}', call('Read', file_path=f'{path}/key'), leaked, missing, **row)
-    yield Siege(f'Edit {path}', calls(call('Read', file_path=f'{path}/keep.txt'), call(
+    yield Attack(f'Read {path}', call('Read', file_path=f'{path}/key'), leaked, missing, **row)
+    yield Attack(f'Edit {path}', calls(call('Read', file_path=f'{path}/keep.txt'), call(
         'Edit', file_path=f'{path}/keep.txt', old_string='keep', new_string='lose')), seen(KEEP),
                 f'{missing}.*\n.*{missing}', **row)
-    yield Siege(f'Glob {path}', call('Glob', pattern='name-*', path=path), leaked, missing, **row)
-    yield Siege(f'Grep {path}', call('Grep', pattern='SECRET', path=path, output_mode='content'), leaked, missing,
+    yield Attack(f'Glob {path}', call('Glob', pattern='name-*', path=path), leaked, missing, **row)
+    yield Attack(f'Grep {path}', call('Grep', pattern='SECRET', path=path, output_mode='content'), leaked, missing,
                 **row)
-    yield Siege(f'Write {path}', call('Write', file_path=f'{path}/keep.txt', content='broken'), seen(KEEP), written,
+    yield Attack(f'Write {path}', call('Write', file_path=f'{path}/keep.txt', content='broken'), seen(KEEP), written,
                 **row)
-    yield Siege(f'Write anew {path}', call('Write', file_path=f'{path}/new.txt', content='broken'),
+    yield Attack(f'Write anew {path}', call('Write', file_path=f'{path}/new.txt', content='broken'),
                 seen(exists('{target}/new.txt')), written, **row)
 
 
 @each_level
 @pytest.mark.parametrize('row', PATHS, ids=lambda row: visible(row[0]))
 def test_no_path_leads_out_of_the_workspace(stages, row, level):
-    hold(stages, level, *rows_of(*row))
+    assert_contained(stages, level, *rows_of(*row))
 
 
 # Links to files, and dangling links.
@@ -140,35 +140,35 @@ READ_LINK = call('Read', file_path='link')
 WRITE_LINK = calls(READ_LINK, call('Write', file_path='link', content='broken'))
 
 
-@sieges(
-    Siege('read a link to a file', READ_LINK, leaked, OUTSIDE, ('compared',), link_to('{target}/key')),
-    Siege('read a link through /proc', READ_LINK, leaked, OUTSIDE, ('compared',),
+@attacks(
+    Attack('read a link to a file', READ_LINK, leaked, OUTSIDE, ('compared',), link_to('{target}/key')),
+    Attack('read a link through /proc', READ_LINK, leaked, OUTSIDE, ('compared',),
           link_to('/proc/self/root{target}/key')),
-    Siege('write through a link', WRITE_LINK, seen(KEEP), f'{OUTSIDE}.*\n.*{OUTSIDE}', ('compared',),
+    Attack('write through a link', WRITE_LINK, seen(KEEP), f'{OUTSIDE}.*\n.*{OUTSIDE}', ('compared',),
           link_to('{target}/keep.txt')),
-    Siege('edit through a link', call('Edit', file_path='link', old_string='keep', new_string='lose'), seen(KEEP),
+    Attack('edit through a link', call('Edit', file_path='link', old_string='keep', new_string='lose'), seen(KEEP),
           OUTSIDE, ('compared',), link_to('../other/keep.txt')),
-    Siege('write through a dangling link', call('Write', file_path='link', content='made'),
+    Attack('write through a dangling link', call('Write', file_path='link', content='made'),
           seen(exists('{target}/new')), OUTSIDE, ('real',), link_to('{target}/new')),
-    Siege('write through a dangling relative link', call('Write', file_path='link', content='made'),
+    Attack('write through a dangling relative link', call('Write', file_path='link', content='made'),
           seen(exists('{target}/new')), OUTSIDE, ('real',), link_to('../other/new')),
-    Siege('write below a link', call('Write', file_path='link/new', content='made'), seen(exists('{target}/new')),
+    Attack('write below a link', call('Write', file_path='link/new', content='made'), seen(exists('{target}/new')),
           OUTSIDE, ('compared',), link_to('{target}')),
-    Siege('make directories below a link', call('Write', file_path='link/empty/new', content='made'),
+    Attack('make directories below a link', call('Write', file_path='link/empty/new', content='made'),
           seen(exists('{target}/empty/new')), OUTSIDE, ('compared',), link_to('{target}')),
     # The path is in the workspace, so writing is allowed; it replaces the link by a new file.
-    Siege('write through a hard link',
+    Attack('write through a hard link',
           calls(call('Read', file_path='hard'), call('Write', file_path='hard', content='broken')), seen(KEEP),
           '^1\tkeep me\n\nwrote 6 bytes to {work}/hard$', ('real',), hard_link),
-    Siege('edit through a hard link', calls(call('Read', file_path='hard'), call(
+    Attack('edit through a hard link', calls(call('Read', file_path='hard'), call(
         'Edit', file_path='hard', old_string='keep', new_string='lose')), seen(KEEP), 'replaced 1 occurrence',
           ('real',), hard_link),
-    Siege('make a hard link',
+    Attack('make a hard link',
           calls(call('Bash', command='ln ../other/key own || echo no link'), call('Read', file_path='own')), leaked,
           'no link\nexit: 0\nno such file: {work}/own', ('real',), other),
 )
-def test_no_link_leads_out_of_the_workspace(stages, siege, level):
-    hold(stages, level, siege)
+def test_no_link_leads_out_of_the_workspace(stages, attack, level):
+    assert_contained(stages, level, attack)
 
 
 def odd_names(stage):
@@ -192,22 +192,22 @@ def raw_read(path):
 UNREADABLE = "^{'jsonrpc': '2.0', 'error': {'code': -32700, 'message': 'invalid, too long or too deeply nested JSON'}}$"
 
 
-@sieges(
-    Siege('a path with a zero byte', raw_read(b'../other/key\\u0000.txt'), leaked, UNREADABLE, ('suffixed',), other),
-    Siege('half a surrogate pair', raw_read(b'\\udc80'), traceback, UNREADABLE),
-    Siege('a path of a megabyte', call('Read', file_path='a/' * 500000), traceback,
+@attacks(
+    Attack('a path with a zero byte', raw_read(b'../other/key\\u0000.txt'), leaked, UNREADABLE, ('suffixed',), other),
+    Attack('half a surrogate pair', raw_read(b'\\udc80'), traceback, UNREADABLE),
+    Attack('a path of a megabyte', call('Read', file_path='a/' * 500000), traceback,
           '^the path is longer than 4096 bytes$'),
-    Siege('a name of a kilobyte', call('Read', file_path='a' * 1000), traceback,
+    Attack('a name of a kilobyte', call('Read', file_path='a' * 1000), traceback,
           r'^a name in a{150,250}… is longer than 255 bytes$'),
-    Siege('a path with many components', call('Read', file_path='a/' * 2000 + 'b'), traceback,
+    Attack('a path with many components', call('Read', file_path='a/' * 2000 + 'b'), traceback,
           '^no such file: {work}/a/a/a/'),
-    Siege('a path through a file', call('Read', file_path='notes.txt/key'), traceback,
+    Attack('a path through a file', call('Read', file_path='notes.txt/key'), traceback,
           '^{work}/notes.txt is not a directory$'),
-    Siege('a loop of links', call('Read', file_path='link'), traceback, '^link has too many symbolic links$',
+    Attack('a loop of links', call('Read', file_path='link'), traceback, '^link has too many symbolic links$',
           before=lambda stage: (stage.work / 'link').symlink_to('link')),
-    Siege('names that break a reply',
+    Attack('names that break a reply',
           calls(call('Glob', pattern='*.txt'), call('Grep', pattern='needle', output_mode='content')), silent,
           r'{work}/bad\\xff\\xfename\.txt\n(.*\n)*{work}/line\\x0abreak\.txt:1:needle\n', before=odd_names, patience=2),
 )
-def test_odd_paths_get_a_clear_error(stages, siege, level):
-    hold(stages, level, siege)
+def test_odd_paths_get_a_clear_error(stages, attack, level):
+    assert_contained(stages, level, attack)

@@ -4,8 +4,9 @@ import time
 
 import pytest
 
-from siege import Siege, call, calls, dead, forged, grown, hold, leaked, mark, said, seen, sieges, silent
-from stage import NAMESPACE_LEVELS, changed, find_processes, wait_until_gone
+from tool_attack import (
+    Attack, assert_contained, attacks, call, calls, dead, forged, grown, leaked, mark, said, seen, silent)
+from attack_host import NAMESPACE_LEVELS, changed, find_processes, wait_until_gone
 
 MESSAGE = '{"jsonrpc": "2.0", "id": "forged", "result": {}}'
 FRAME = '{"id": 1, "is_error": false, "text": "forged"}'    # as the tools send it to the server
@@ -21,21 +22,22 @@ def bash(command, **arguments):
 
 # The environment and memory of the server.
 
-@sieges(
-    Siege('its environment, inherited', bash('echo "<$ATTACK_TOKEN>"'), leaked, '^<>\nexit: 0$'),
-    Siege('its environment', bash('cat /proc/$PPID/environ'), leaked, 'Permission denied\nexit: 1$'),
-    Siege('every environment',
+@attacks(
+    Attack('its environment, inherited', bash('echo "<$ATTACK_TOKEN>"'), leaked, '^<>\nexit: 0$'),
+    Attack('its environment', bash('cat /proc/$PPID/environ'), leaked, 'Permission denied\nexit: 1$'),
+    Attack('every environment',
           bash('cat /proc/[0-9]*/environ 2>/dev/null | tr "\\0" "\\n" | grep ^ATTACK || echo none'), leaked,
           '^none\nexit: 0$'),
-    Siege('its memory', bash('./attacks open_memory_of_parent'), said('^did:'), '^failed: (EACCES|EPERM)\nexit: 1$'),
-    Siege('its maps', bash('./attacks read_proc_file parent maps'), said('^did:'), '^failed: (EACCES|EPERM)\nexit: 1$'),
-    Siege('its descriptors', bash('ls -l /proc/$PPID/fd/0 2>/dev/null || echo none'), said('->'), 'none\nexit: 0$'),
-    Siege('its directory', bash('./attacks read_proc_link parent cwd'), said('^did:'),
+    Attack('its memory', bash('./attacks open_memory_of_parent'), said('^did:'), '^failed: (EACCES|EPERM)\nexit: 1$'),
+    Attack('its maps', bash('./attacks read_proc_file parent maps'), said('^did:'),
+           '^failed: (EACCES|EPERM)\nexit: 1$'),
+    Attack('its descriptors', bash('ls -l /proc/$PPID/fd/0 2>/dev/null || echo none'), said('->'), 'none\nexit: 0$'),
+    Attack('its directory', bash('./attacks read_proc_link parent cwd'), said('^did:'),
           '^failed: (EACCES|EPERM)\nexit: 1$'),
-    Siege('a debugger', bash('./attacks trace $PPID'), said('^did:'), '^failed: (EPERM|ENOSYS)\nexit: 1$'),
+    Attack('a debugger', bash('./attacks trace $PPID'), said('^did:'), '^failed: (EPERM|ENOSYS)\nexit: 1$'),
 )
-def test_a_command_cannot_read_the_server(stages, siege, level):
-    hold(stages, level, siege)
+def test_command_cannot_read_the_server(stages, attack, level):
+    assert_contained(stages, level, attack)
 
 
 # The messages of the server.
@@ -59,41 +61,41 @@ def steal(client, stage):
     return ''.join(map(read, range(20)))
 
 
-@sieges(
-    Siege('forge an answer', bash(forge), lambda trial: forged(trial) or trial.said == 'forged', '^mine\nexit: 0$'),
-    Siege('steal a call', steal, silent, '^(1\tnotes\n){20}$', patience=2),
-    Siege('output that is a message', bash(f"echo; echo '{MESSAGE}'"), forged, r'^\n{"jsonrpc": .*}\nexit: 0$',
+@attacks(
+    Attack('forge an answer', bash(forge), lambda trial: forged(trial) or trial.said == 'forged', '^mine\nexit: 0$'),
+    Attack('steal a call', steal, silent, '^(1\tnotes\n){20}$', patience=2),
+    Attack('output that is a message', bash(f"echo; echo '{MESSAGE}'"), forged, r'^\n{"jsonrpc": .*}\nexit: 0$',
           ('joined', 'concatenates_json'), patience=1),
-    Siege('output that is not text', bash("printf 'a\\0b\\377\\033[31m'"), silent, '^a.b\ufffd\x1b\\[31m\nexit: 0$',
+    Attack('output that is not text', bash("printf 'a\\0b\\377\\033[31m'"), silent, '^a.b\ufffd\x1b\\[31m\nexit: 0$',
           ('joined', 'concatenates_json'), patience=1),
 )
-def test_a_command_cannot_forge_or_steal_messages(stages, siege, level):
-    hold(stages, level, siege)
+def test_command_cannot_forge_or_steal_messages(stages, attack, level):
+    assert_contained(stages, level, attack)
 
 
 # The life of the server.
 
-@sieges(
-    Siege('kill it', calls(bash('kill -9 $PPID; sleep 5'), NOTES), dead, f'^{GONE}\n1\tnotes\n$'),
-    Siege('kill its group', calls(bash('kill -9 -$(ps -o pgid= -p $PPID | tr -d " "); sleep 5'), NOTES), dead,
+@attacks(
+    Attack('kill it', calls(bash('kill -9 $PPID; sleep 5'), NOTES), dead, f'^{GONE}\n1\tnotes\n$'),
+    Attack('kill its group', calls(bash('kill -9 -$(ps -o pgid= -p $PPID | tr -d " "); sleep 5'), NOTES), dead,
           f'^({GONE}|exit: .*)\n1\tnotes\n$', patience=2),
-    Siege('stop it', calls(bash('kill -STOP $PPID; sleep 0.5'), NOTES), silent, '\n1\tnotes\n$', patience=1),
+    Attack('stop it', calls(bash('kill -STOP $PPID; sleep 0.5'), NOTES), silent, '\n1\tnotes\n$', patience=1),
     # Not at standard: if the box failed there, this would kill all processes of the user, the tests too. The signals in
     # test_signals.py are subject to the same rule of the kernel.
-    Siege('kill all processes', calls(bash('kill -9 -1; sleep 5'), NOTES), dead, f'^{GONE}\n1\tnotes\n$',
+    Attack('kill all processes', calls(bash('kill -9 -1; sleep 5'), NOTES), dead, f'^{GONE}\n1\tnotes\n$',
           ('joined', 'apart'), levels=NAMESPACE_LEVELS, patience=2),
-    Siege('use up all descriptors', calls(*(bash('echo; sleep 60', run_in_background=True),) * 300, NOTES),
+    Attack('use up all descriptors', calls(*(bash('echo; sleep 60', run_in_background=True),) * 300, NOTES),
           said('Too many open files'), '\n1\tnotes\n$', limits={resource.RLIMIT_NOFILE: 256}),
-    Siege('flood it', bash('head -c 120M /dev/zero | tr "\\0" x'), grown,
+    Attack('flood it', bash('head -c 120M /dev/zero | tr "\\0" x'), grown,
           r'^x{51200}\n... \(output truncated, 125726720 bytes elided\)\nx{51200}\nexit: 0$', patience=5),
-    Siege('flood it with lines', bash('yes | head -c 120M'), grown, r'bytes elided\)\n(y?\n?)*exit: 0$', patience=5),
-    Siege('keep the pipe open', bash('sleep 60 & echo done'), silent, '^done\nexit: 0$', patience=1),
-    Siege('keep the pipe open after a timeout',
+    Attack('flood it with lines', bash('yes | head -c 120M'), grown, r'bytes elided\)\n(y?\n?)*exit: 0$', patience=5),
+    Attack('keep the pipe open', bash('sleep 60 & echo done'), silent, '^done\nexit: 0$', patience=1),
+    Attack('keep the pipe open after a timeout',
           bash(lambda stage: f'setsid bash -c "exec -a {stage.names["token"]} sleep 60" & sleep 60', timeout=1), silent,
           '^bash: timed out after 1s\nexit: 124$', patience=3, before=mark),     # outside nothing else would end it
 )
-def test_a_command_cannot_kill_or_block_the_server(stages, siege, level):
-    hold(stages, level, siege)
+def test_command_cannot_kill_or_block_the_server(stages, attack, level):
+    assert_contained(stages, level, attack)
 
 
 # Processes that stay.
@@ -119,31 +121,31 @@ def survives_call(trial):
 ENDS_SERVER = {'before': mark, 'ends': True, 'patience': 3}
 
 
-@sieges(
-    Siege('a daemon', bash(background_processes('setsid')), survives_server, '^exit: 0$|no reply', **ENDS_SERVER),
-    Siege('many daemons', bash(background_processes('setsid', 200)), survives_server, '^exit: 0$', **ENDS_SERVER),
-    Siege('a daemon that forks', bash(lambda stage: f'./attacks leave_forking_daemon {stage.names["token"]}'),
+@attacks(
+    Attack('a daemon', bash(background_processes('setsid')), survives_server, '^exit: 0$|no reply', **ENDS_SERVER),
+    Attack('many daemons', bash(background_processes('setsid', 200)), survives_server, '^exit: 0$', **ENDS_SERVER),
+    Attack('a daemon that forks', bash(lambda stage: f'./attacks leave_forking_daemon {stage.names["token"]}'),
           survives_server, 'exit: 0$', **ENDS_SERVER),
-    Siege('a daemon that ignores signals',
+    Attack('a daemon that ignores signals',
           bash(lambda stage: f'./attacks leave_stubborn_daemon {stage.names["token"]}'), survives_server, 'exit: 0$',
           **ENDS_SERVER),
-    Siege('a daemon of a background command', bash(background_processes('setsid'), run_in_background=True),
+    Attack('a daemon of a background command', bash(background_processes('setsid'), run_in_background=True),
           survives_server, '^shell_id: ', **ENDS_SERVER),
 )
-def test_no_process_outlives_the_session(stages, siege, level):
-    hold(stages, level, siege)
+def test_no_process_outlives_the_session(stages, attack, level):
+    assert_contained(stages, level, attack)
 
 
-@sieges(
-    Siege('a process after a timeout', bash(lambda stage: background_processes()(stage) + '; wait', timeout=1),
+@attacks(
+    Attack('a process after a timeout', bash(lambda stage: background_processes()(stage) + '; wait', timeout=1),
           survives_call, '^bash: timed out after 1s\nexit: 124$', before=mark),
-    Siege('a process in another session after a timeout',
+    Attack('a process in another session after a timeout',
           bash(lambda stage: background_processes('setsid')(stage) + '; wait', timeout=1),
           survives_call, '^bash: timed out after 1s\nexit: 124$', before=mark),
 )
 @pytest.mark.heavy
-def test_no_process_outlives_the_timeout_of_its_command(stages, siege, level):
-    hold(stages, level, siege)
+def test_no_process_outlives_the_timeout_of_its_command(stages, attack, level):
+    assert_contained(stages, level, attack)
 
 
 # Commands of other sessions.
@@ -169,17 +171,17 @@ def guess(client, handle):
     return next((answer for answer in answers if 'unknown shell_id' not in answer), answers[0])
 
 
-@sieges(
-    Siege('guess a handle', with_other_session(guess), leaked, '^unknown shell_id: 1$'),
-    Siege('use the handle of another session',
+@attacks(
+    Attack('guess a handle', with_other_session(guess), leaked, '^unknown shell_id: 1$'),
+    Attack('use the handle of another session',
           with_other_session(lambda client, handle: client.say('BashOutput', shell_id=handle)), leaked,
           '^unknown shell_id: [0-9a-f]{32}$'),
-    Siege('a handle that is a path', call('BashOutput', shell_id='../home/.ssh/id_ed25519'), leaked,
+    Attack('a handle that is a path', call('BashOutput', shell_id='../home/.ssh/id_ed25519'), leaked,
           '^unknown shell_id: ../home/.ssh/id_ed25519$'),
-    Siege('an empty handle', call('BashOutput', shell_id=''), said('Traceback'), '^unknown shell_id: $'),
+    Attack('an empty handle', call('BashOutput', shell_id=''), said('Traceback'), '^unknown shell_id: $'),
 )
-def test_a_session_cannot_read_commands_of_another_session(stages, siege, level):
-    hold(stages, level, siege)
+def test_session_cannot_read_commands_of_another_session(stages, attack, level):
+    assert_contained(stages, level, attack)
 
 
 # The policy and the records of the server.
@@ -207,22 +209,22 @@ RECORD = {'harm': seen(record_was_changed), 'before': with_record, 'flags': ('-p
 EACH = 'for record in $(find {home} -name "*.jsonl" 2>/dev/null); do {what}; done 2>/dev/null; echo done'
 
 
-@sieges(
-    Siege('write the policy',
+@attacks(
+    Attack('write the policy',
           calls(call('Read', file_path='policy.yaml'), call('Write', file_path='policy.yaml', content='')),
           answer='cannot (write|make)', **POLICY),
-    Siege('edit the policy', calls(call('Read', file_path='policy.yaml'), call(
+    Attack('edit the policy', calls(call('Read', file_path='policy.yaml'), call(
         'Edit', file_path='policy.yaml', old_string='{{}}', new_string='level: off')), answer='cannot (write|make)',
           **POLICY),
-    Siege('overwrite the policy', bash('echo level: off > policy.yaml'), answer='exit: 1$', **POLICY),
-    Siege('replace the policy', bash('echo level: off > new; mv -f new policy.yaml'), answer='exit: 1$', **POLICY),
-    Siege('add to the record', bash(lambda stage: EACH.format(home=stage.home, what='echo forged >> $record')),
+    Attack('overwrite the policy', bash('echo level: off > policy.yaml'), answer='exit: 1$', **POLICY),
+    Attack('replace the policy', bash('echo level: off > new; mv -f new policy.yaml'), answer='exit: 1$', **POLICY),
+    Attack('add to the record', bash(lambda stage: EACH.format(home=stage.home, what='echo forged >> $record')),
           answer='^done\nexit: 0$', **RECORD),
-    Siege('empty the record', bash(lambda stage: EACH.format(home=stage.home, what=': > $record')),
+    Attack('empty the record', bash(lambda stage: EACH.format(home=stage.home, what=': > $record')),
           answer='^done\nexit: 0$', **RECORD),
-    Siege('replace the record',
+    Attack('replace the record',
           bash(lambda stage: EACH.format(home=stage.home, what='echo forged > new; mv new $record')),
           answer='^done\nexit: 0$', **RECORD),
 )
-def test_a_box_cannot_change_the_policy_or_the_records(stages, siege, level):
-    hold(stages, level, siege)
+def test_box_cannot_change_the_policy_or_the_records(stages, attack, level):
+    assert_contained(stages, level, attack)

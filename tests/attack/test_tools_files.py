@@ -8,8 +8,10 @@ import subprocess
 
 import pytest
 
-from siege import Siege, Trial, call, connect_naive, connect_ours, each_level, grown, hold, leaked, seen, sieges, silent
-from stage import changed
+from tool_attack import (
+    Attack, Trial, assert_contained, attacks, call, connect_naive, connect_ours, each_level, grown, leaked, seen,
+    silent)
+from attack_host import changed
 from test_races import exchanging
 
 HUGE = 10 << 30     # bytes of a sparse file
@@ -52,33 +54,33 @@ def traceback(trial):
     return 'Traceback' in trial.said
 
 
-@sieges(
-    Siege('read a fifo', call('Read', file_path='fifo'), silent, '^{work}/fifo is a fifo and cannot be read$',
+@attacks(
+    Attack('read a fifo', call('Read', file_path='fifo'), silent, '^{work}/fifo is a fifo and cannot be read$',
           before=fifo('fifo'), patience=1),
-    Siege('write a fifo', call('Write', file_path='fifo', content='x'), silent,
+    Attack('write a fifo', call('Write', file_path='fifo', content='x'), silent,
           '^{work}/fifo is a fifo and cannot be written$', before=fifo('fifo'), patience=1),
-    Siege('edit a fifo', call('Edit', file_path='fifo', old_string='a', new_string='b'), silent,
+    Attack('edit a fifo', call('Edit', file_path='fifo', old_string='a', new_string='b'), silent,
           '^{work}/fifo is not a regular file$', before=fifo('fifo'), patience=1),
-    Siege('search past a fifo', call('Grep', pattern='notes', output_mode='files_with_matches'), silent,
+    Attack('search past a fifo', call('Grep', pattern='notes', output_mode='files_with_matches'), silent,
           '^{work}/notes.txt\n$', before=fifo('fifo'), patience=1),
-    Siege('search a fifo', call('Grep', pattern='x', path='fifo'), silent, '.', before=fifo('fifo'), patience=1),
-    Siege('a .gitignore that is a fifo', call('Glob', pattern='notes.*'), silent, '^{work}/notes.txt\n$',
+    Attack('search a fifo', call('Grep', pattern='x', path='fifo'), silent, '.', before=fifo('fifo'), patience=1),
+    Attack('a .gitignore that is a fifo', call('Glob', pattern='notes.*'), silent, '^{work}/notes.txt\n$',
           ('joined', 'reads_gitignore'), fifo('.gitignore'), patience=1),
-    Siege('read a socket', call('Read', file_path='socket'), traceback,
+    Attack('read a socket', call('Read', file_path='socket'), traceback,
           '^{work}/socket is a socket and cannot be read$', before=bind_socket),
-    Siege('read a device', call('Read', file_path='zero'), traceback, '^{work}/zero is a device and cannot be read$',
+    Attack('read a device', call('Read', file_path='zero'), traceback, '^{work}/zero is a device and cannot be read$',
           before=device, only='root', patience=60),
-    Siege('read a link to a device', call('Read', file_path='link'), traceback, 'path is outside workspace root',
+    Attack('read a link to a device', call('Read', file_path='link'), traceback, 'path is outside workspace root',
           before=lambda stage: (stage.work / 'link').symlink_to('/dev/zero'), patience=60),
-    Siege('read a huge file', call('Read', file_path='huge'), traceback,
+    Attack('read a huge file', call('Read', file_path='huge'), traceback,
           '^{work}/huge is a binary file of 10737418240 bytes$', before=huge(), patience=60),
-    Siege('read the beginning of a huge file', call('Read', file_path='huge', limit=1), traceback, '^1\tone',
+    Attack('read the beginning of a huge file', call('Read', file_path='huge', limit=1), traceback, '^1\tone',
           before=huge(b'one\n' + b'x' * 10000 + b'\n'), patience=60),
-    Siege('read an endless line', call('Read', file_path='line'), grown, '^1\t\x01{1048576}…', before=endless_line,
+    Attack('read an endless line', call('Read', file_path='line'), grown, '^1\t\x01{1048576}…', before=endless_line,
           patience=60),
 )
-def test_special_and_huge_files_do_not_block_or_exhaust_the_server(stages, siege, level):
-    hold(stages, level, siege)
+def test_special_and_huge_files_do_not_block_or_exhaust_the_server(stages, attack, level):
+    assert_contained(stages, level, attack)
 
 
 def links_around(stage):
@@ -123,30 +125,30 @@ CATASTROPHIC_PATTERNS = {'nested': '(a+)+$', 'twice nested': '^(([a-z])+.)+[A-Z]
                 'back reference': r'^(a+)+\1\1\1c$', 'look ahead': '(?=(a+)+$)b'}
 
 
-@sieges(
-    Siege('find through a link', call('Glob', pattern='**/name-*'), leaked, '^no file matches$', before=link_out),
-    Siege('search through a link', call('Grep', pattern='SECRET[0-9a-f]', path='deep'), leaked, '^nothing matches$',
+@attacks(
+    Attack('find through a link', call('Glob', pattern='**/name-*'), leaked, '^no file matches$', before=link_out),
+    Attack('search through a link', call('Grep', pattern='SECRET[0-9a-f]', path='deep'), leaked, '^nothing matches$',
           before=lambda stage: (stage.plant(stage.other / 'key', stage.secret), (stage.work / 'deep/er').rename(
               stage.work / 'away'), (stage.work / 'deep/er').symlink_to(stage.other))),
-    Siege('search a link to a file', call('Grep', pattern='SECRET', path='link.txt', output_mode='content'), leaked,
+    Attack('search a link to a file', call('Grep', pattern='SECRET', path='link.txt', output_mode='content'), leaked,
           'path is outside workspace root', ('joined',), file_link_out),
-    Siege('a .gitignore that is a link out', call('Glob', pattern='notes.*'), leaked, '^{work}/notes.txt\n$',
+    Attack('a .gitignore that is a link out', call('Glob', pattern='notes.*'), leaked, '^{work}/notes.txt\n$',
           ('joined', 'reads_gitignore'), rules_link_out),
-    Siege('find in a loop of links', call('Glob', pattern='**/notes.txt'), silent, '^{work}/notes.txt\n$',
+    Attack('find in a loop of links', call('Glob', pattern='**/notes.txt'), silent, '^{work}/notes.txt\n$',
           before=links_around, patience=2),
-    Siege('search in a loop of links', call('Grep', pattern='^notes$', output_mode='files_with_matches'), silent,
+    Attack('search in a loop of links', call('Grep', pattern='^notes$', output_mode='files_with_matches'), silent,
           '^{work}/notes.txt\n$', before=links_around, patience=2),
-    Siege('find in a tree that is too deep', call('Glob', pattern='**/notes.txt'), traceback,
+    Attack('find in a tree that is too deep', call('Glob', pattern='**/notes.txt'), traceback,
           '^{work}/notes.txt\n\\(1 directories could not be read\\)\n$', before=deep),
-    *(Siege(f'search for a pattern that backtracks: {name}', call('Grep', pattern=pattern, path='slow.txt'), silent,
+    *(Attack(f'search for a pattern that backtracks: {name}', call('Grep', pattern=pattern, path='slow.txt'), silent,
             '^(the pattern takes too long; make it simpler|nothing matches)$',
             ('joined',), slow_line, patience=1) for name, pattern in CATASTROPHIC_PATTERNS.items()),
-    Siege('a glob with many **', call('Glob', pattern='**/' * 30 + 'nothing'), silent,
+    Attack('a glob with many **', call('Glob', pattern='**/' * 30 + 'nothing'), silent,
           '^(no file matches|invalid pattern)',
           before=lambda stage: (stage.work / '/'.join('d' * 12)).mkdir(parents=True), patience=1),
 )
-def test_a_search_stays_in_the_workspace_and_ends(stages, siege, level):
-    hold(stages, level, siege)
+def test_search_stays_in_the_workspace_and_ends(stages, attack, level):
+    assert_contained(stages, level, attack)
 
 
 # Files that another process changes.
@@ -173,17 +175,17 @@ LOST = seen(changed('{work}/notes.txt', 'THEIR'))
 AGAIN = '^refusing to (edit|overwrite) {work}/notes.txt: it changed since you read it: Read it again$'
 
 
-@sieges(
-    Siege('overwrite a file that was not read', call('Write', file_path='notes.txt', content='mine'),
+@attacks(
+    Attack('overwrite a file that was not read', call('Write', file_path='notes.txt', content='mine'),
           seen(changed('{work}/notes.txt', 'notes')), '^refusing to overwrite {work}/notes.txt: Read it first$'),
-    Siege('overwrite a changed file', stale('Write', content='mine'), LOST, AGAIN),
-    Siege('overwrite a changed file with its old time', stale('Write', True, content='mine'), LOST, AGAIN),
-    Siege('edit a changed file', stale('Edit', old_string='THEIR', new_string='mine'), LOST, AGAIN),
-    Siege('edit a changed file with its old time', stale('Edit', True, old_string='THEIR', new_string='mine'), LOST,
+    Attack('overwrite a changed file', stale('Write', content='mine'), LOST, AGAIN),
+    Attack('overwrite a changed file with its old time', stale('Write', True, content='mine'), LOST, AGAIN),
+    Attack('edit a changed file', stale('Edit', old_string='THEIR', new_string='mine'), LOST, AGAIN),
+    Attack('edit a changed file with its old time', stale('Edit', True, old_string='THEIR', new_string='mine'), LOST,
           AGAIN),
 )
-def test_changes_of_another_process_are_not_overwritten(stages, siege, level):
-    hold(stages, level, siege)
+def test_changes_of_another_process_are_not_overwritten(stages, attack, level):
+    assert_contained(stages, level, attack)
 
 
 # Races.
@@ -246,13 +248,13 @@ def run_race(race, stage, client, tries):
     return outcomes
 
 
-REAL_HABIT = Siege('', None, None, '', ('real',))
+REAL_HABIT = Attack('', None, None, '', ('real',))
 PROVEN_RACES = set()
 
 
 @each_level
 @pytest.mark.parametrize('race', RACES, ids=lambda race: race.title)
-def test_an_exchanged_directory_or_file_never_leads_out(stages, race, level):
+def test_exchanged_directory_or_file_never_leads_out(stages, race, level):
     if race not in PROVEN_RACES:
         stage = stages('naive')
         client = connect_naive(stage, REAL_HABIT)

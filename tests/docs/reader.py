@@ -13,7 +13,7 @@ import signal
 import subprocess
 import time
 
-from offers import npm_registry
+from site_content import npm_registry
 from pages import matches
 
 REPO = pathlib.Path(__file__).resolve().parents[2]

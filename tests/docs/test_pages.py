@@ -94,7 +94,7 @@ def follow_block(reader, block):
 
 @pytest.mark.parametrize('page, section', [pytest.param(page, section, id=f'{page}-{title(section)}')
                                            for page, section in SECTIONS
-                                           if (page, section.title) != ('README.md', 'Two commands')])
+                                           if (page, section.title) != ('README.md', 'Install and quick start')])
 def test_section_can_be_followed(reader, page, section):
     with prepare(reader, ''.join(block.text for block in section.blocks)):
         for block in section.blocks:
@@ -113,7 +113,7 @@ def test_blocks_of_a_man_page_are_policies_that_compile(reader, page):
         assert status == 0, output
 
 
-# What README.md's section "Not yet" says that ringwall does with a key, and how that looks.
+# What README.md's section "Status" says that ringwall does with a key, and how that looks.
 NOT_YET = {
     '`workspace_snapshot: true`':
         ('ringwall run --level maximum', 'security: {sandbox: {workspace_snapshot: true}}', 125),
@@ -130,7 +130,7 @@ WORDS = {125: 'refuses to run', 0: ('accepts it, without effect', 'compiles the 
 
 @pytest.mark.parametrize('key', NOT_YET)
 def test_readme_says_what_is_done_with_a_key_that_has_no_effect_yet(reader, key):
-    table = dict(re.findall(r'^\| (.+?) \| (.+?) \|$', (REPO / 'README.md').read_text().split('## Not yet')[1], re.M))
+    table = dict(re.findall(r'^\| (.+?) \| (.+?) \|$', (REPO / 'README.md').read_text().split('## Status')[1], re.M))
     table = {name: text for name, text in table.items() if name.startswith('`')}
     assert set(table) == set(NOT_YET)
     command, policy, expected = NOT_YET[key]

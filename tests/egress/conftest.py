@@ -13,7 +13,7 @@ import time
 
 import pytest
 
-from internet import Internet
+from fake_internet import Internet
 
 HERE = pathlib.Path(__file__).resolve().parent
 _spec = importlib.util.spec_from_file_location('integration_conftest', HERE.parent / 'integration' / 'conftest.py')

@@ -10,12 +10,12 @@ import time
 
 import pytest
 
-from internet import GOOD, OTHER
+from fake_internet import GOOD, OTHER
 from test_attacks_protocols import hello
 
 PYTHON = '/usr/bin/python3', '-IS'
 TICKS = os.sysconf('SC_CLK_TCK')
-NO_NETWORK = "the process that carries the box's connections has ended: the box has no network any more"
+NO_NETWORK = 'egress exited: the box has no network from now on'
 WAIT_FOR_GO_FILE = 'while [ ! -e go ]; do sleep 0.05; done; '
 
 
@@ -108,7 +108,7 @@ def start_box(internet, programs, build, home, workspace):
 
 def test_two_thousand_connections_at_once_cost_little_memory(start_box, programs, internet):
     """Connections above the limit wait. Egress uses no more memory than planned, and works afterwards."""
-    box = start_box(*PYTHON, programs / 'crowd.py', GOOD, '80', '2000', 'quiet', '1.5')
+    box = start_box(*PYTHON, programs / 'many_connections.py', GOOD, '80', '2000', 'quiet', '1.5')
     time.sleep(1.2)
     assert resident_kb(box.egress) < 4096 + 40 * 1024
     assert box.finish() == (0, f'2000\n{GOOD} over http\n', '')
@@ -116,7 +116,7 @@ def test_two_thousand_connections_at_once_cost_little_memory(start_box, programs
 
 def test_egress_without_free_descriptors_does_not_busy_loop(start_box, programs, internet):
     """accept() failed and was retried at once, without end."""
-    box = start_box(*PYTHON, programs / 'crowd.py', 'echo.good.example', '7', '250', 'quiet', '2',
+    box = start_box(*PYTHON, programs / 'many_connections.py', 'echo.good.example', '7', '250', 'quiet', '2',
                     domains=['echo.good.example:7'], wrapper=('sh', '-c', 'ulimit -n 300; exec "$@"', '-'))
     assert egress_cpu_seconds(box, 1.8) < 0.5
     assert box.finish()[:2] == (0, '250\ndone\n')
@@ -132,7 +132,8 @@ def test_egress_without_free_descriptors_does_not_busy_loop(start_box, programs,
 def test_urgent_byte_does_not_make_egress_busy_loop(start_box, programs, internet, name, port, lines, workspace):
     """splice() does not pass on an urgent byte, and MSG_PEEK stops before it, while poll() reports data."""
     (workspace / 'lines').write_text(''.join(f'{line}\n' for line in lines))
-    box = start_box('sh', '-c', f'read -r go; exec {" ".join(PYTHON)} {programs}/say.py {name} {port} <lines',
+    box = start_box('sh', '-c', 'read -r go; '
+                    f'exec {" ".join(PYTHON)} {programs}/scripted_client.py {name} {port} <lines',
                     domains=[GOOD if port == 3128 else f'{name}:{port}'], waits=True)
     assert egress_cpu_seconds(box, 1.2) < 0.3
     code, stdout, _ = box.finish()
@@ -151,20 +152,20 @@ def test_urgent_byte_from_a_server_does_not_make_egress_busy_loop(start_box, pro
         time.sleep(3)
     internet.make_server('odd.good.example', (443, answer))
     (workspace / 'lines').write_text(f'send {hello("odd.good.example").hex()}\n' + 'pause\n' * 30)
-    box = start_box('sh', '-c', f'exec {" ".join(PYTHON)} {programs}/say.py odd.good.example 443 <lines',
+    box = start_box('sh', '-c', f'exec {" ".join(PYTHON)} {programs}/scripted_client.py odd.good.example 443 <lines',
                     domains=['odd.good.example'])
     assert egress_cpu_seconds(box, 1.2) < 0.3
     box.finish()
 
 
 def test_slow_clients_do_not_delay_another_client(start_box, programs, internet):
-    box = start_box(*PYTHON, programs / 'crowd.py', GOOD, '80', '200', 'slow', '1.5')
+    box = start_box(*PYTHON, programs / 'many_connections.py', GOOD, '80', '200', 'slow', '1.5')
     assert egress_cpu_seconds(box, 1) < 0.5
     assert box.finish()[:2] == (0, f'200 {GOOD} over http\n')
 
 
 def test_twenty_thousand_allowed_names_cost_little_memory(start_box, programs, internet):
-    box = start_box(*PYTHON, programs / 'crowd.py', 'good.example', '0', '20000', 'names', '0',
+    box = start_box(*PYTHON, programs / 'many_connections.py', 'good.example', '0', '20000', 'names', '0',
                     domains=['*.good.example'])
     peak_kb = 0
     while box.process.poll() is None:
@@ -178,7 +179,7 @@ def test_twenty_thousand_allowed_names_cost_little_memory(start_box, programs, i
 
 
 def test_twenty_thousand_names_that_are_not_allowed_make_a_short_report(start_box, programs, internet):
-    box = start_box(*PYTHON, programs / 'crowd.py', 'other.example', '0', '20000', 'names', '0')
+    box = start_box(*PYTHON, programs / 'many_connections.py', 'other.example', '0', '20000', 'names', '0')
     code, stdout, stderr = box.finish()
     assert (code, stdout) == (0, '20000 [3]\n')
     assert len(stderr.splitlines()) < 200
@@ -186,7 +187,7 @@ def test_twenty_thousand_names_that_are_not_allowed_make_a_short_report(start_bo
 
 
 def test_egress_survives_very_large_packets_to_its_name_server(start_box, programs, internet):
-    box = start_box(*PYTHON, programs / 'crowd.py', GOOD, '80', '500', 'packets', '0')
+    box = start_box(*PYTHON, programs / 'many_connections.py', GOOD, '80', '500', 'packets', '0')
     assert box.finish()[:2] == (0, f'{GOOD} over http\n')
 
 

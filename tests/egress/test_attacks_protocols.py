@@ -13,7 +13,7 @@ import threading
 import pytest
 
 import servers
-from internet import GOOD, HOST, METADATA, OTHER
+from fake_internet import GOOD, HOST, METADATA, OTHER
 
 SITE, GOAL = 'echo.good.example', 'hidden.other.example'
 LEVEL = 'strict'
@@ -22,7 +22,7 @@ REFUSALS = 'HTTP/1.1 4', '\x15\x03\x03', ''     # how a refusal begins: an HTTP 
 
 
 def send(*pieces):
-    """Lines for programs/say.py: `send HEX` for bytes; a string is a line itself."""
+    """Lines for programs/scripted_client.py: `send HEX` for bytes; a string is a line itself."""
     return [piece if isinstance(piece, str) else f'send {piece.hex()}' for piece in pieces]
 
 
@@ -32,9 +32,10 @@ def bytewise(data):
 
 @pytest.fixture
 def exchange(outside, boxed, programs):
-    """Runs programs/say.py: exchange(address, port, lines) outside; with domains, in a box that may reach them."""
+    """Runs programs/scripted_client.py: exchange(address, port, lines) outside; with domains, in a box that may reach
+    them."""
     def run(address, port, lines, domains=None, **options):
-        command = '/usr/bin/python3', '-IS', programs / 'say.py', address, str(port)
+        command = '/usr/bin/python3', '-IS', programs / 'scripted_client.py', address, str(port)
         if domains is None:
             lines = lines if 'end' in lines else [*lines, 'end']    # outside no refusal would end the connection
         lines = ''.join(f'{line}\n' for line in lines)
@@ -262,7 +263,7 @@ SMUGGLED = f'GET /goal HTTP/1.1\r\n{OTHER_HOST}\r\n'.encode()
 
 
 def http_request(*headers, line='POST /goal HTTP/1.1', body=SMUGGLED):
-    """Lines for programs/say.py that send an HTTP request to SITE."""
+    """Lines for programs/scripted_client.py that send an HTTP request to SITE."""
     return send('\r\n'.join((line, f'Host: {SITE}', *headers, '', '')).encode() + body)
 
 
@@ -494,7 +495,7 @@ def proxies(internet):
     internet.listen('127.0.0.1', 1080, serve_socks_proxy, 'proxy', internet.host)
 
 
-# Each of these returns the port of a proxy and lines for programs/say.py.
+# Each of these returns the port of a proxy and lines for programs/scripted_client.py.
 
 def connect(host, port=80, name=GOOD):
     return 3128, send(f'CONNECT {host}:{port} HTTP/1.1\r\nHost: {host}:{port}\r\n\r\n'.encode('latin-1'), 'wait',

@@ -13,8 +13,8 @@ from collections.abc import Callable
 
 import pytest
 
-from internet import GOOD, OTHER
-from offers import CONTENT
+from fake_internet import GOOD, OTHER
+from site_content import CONTENT
 
 LEVELS = ('strict', 'maximum')
 TIMEOUT = 20            # seconds in which a client must succeed or fail, on a busy machine too
@@ -78,7 +78,7 @@ CLIENTS = [
     Client('node-fetch', 'node {programs}/fetch.mjs https://{name}/', HTTPS, 1, 'fetch failed: ENOTFOUND',
            needs=('node',)),
     Client('python-urllib', URLLIB, HTTPS, 1, NOT_KNOWN),
-    Client('python-sockets', '/usr/bin/python3 {programs}/sockets.py {name}', HTTP, 1,
+    Client('python-sockets', '/usr/bin/python3 {programs}/libc_fetch.py {name}', HTTP, 1,
            f'getaddrinfo: -2 {NOT_KNOWN}'),
     Client('java', 'java -cp {programs} Fetch https://{name}/', HTTPS, 1, 'java.net.UnknownHostException: {name}',
            needs=('java', 'javac')),

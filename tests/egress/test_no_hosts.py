@@ -3,7 +3,7 @@ import json
 
 import pytest
 
-from internet import GOOD, HOST, METADATA, PUBLIC_RESOLVER, RESOLVER
+from fake_internet import GOOD, HOST, METADATA, PUBLIC_RESOLVER, RESOLVER
 
 OWN_LOOPBACK = ('strict', 'maximum')
 
@@ -60,7 +60,7 @@ def test_nothing_that_a_default_box_sends_arrives(boxed, internet, level):
 
 
 @pytest.mark.parametrize('level', OWN_LOOPBACK)
-def test_a_failed_connection_says_how_to_allow_it(boxed, internet, level):
+def test_failed_connection_says_how_to_allow_it(boxed, internet, level):
     result = boxed('curl', '-sS', f'https://{GOOD}/', level=level)
     assert result.returncode == 6 and 'Could not resolve host' in result.stderr
     assert 'reaching an address outside the box (connect); to allow it: --allow-domain HOST\n' in result.stderr
@@ -68,13 +68,13 @@ def test_a_failed_connection_says_how_to_allow_it(boxed, internet, level):
     assert allowed.stdout == f'{GOOD} over https\n' and 'refused' not in allowed.stderr
 
 
-def test_a_connection_on_the_loopback_is_no_refusal(boxed, internet):
+def test_connection_on_the_loopback_is_no_refusal(boxed, internet):
     script = 'python3 -m http.server 8000 >log 2>&1 & sleep 1; curl -sS http://127.0.0.1:8000/log >/dev/null; exit 3'
     result = boxed('sh', '-c', script)
     assert (result.returncode, result.stderr) == (3, '')
 
 
-def test_a_denial_of_the_network_leaves_no_loopback(boxed, internet, workspace):
+def test_denial_of_the_network_leaves_no_loopback(boxed, internet, workspace):
     (workspace / 'policy.yaml').write_text('tools: {capabilities: {deny: [net.socket]}}')
     result = boxed('python3', '-c', 'import socket; socket.socket()', flags=['-p', workspace / 'policy.yaml'])
     assert 'PermissionError' in result.stderr

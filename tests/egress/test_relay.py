@@ -2,8 +2,8 @@
 a name in whatever way the name server answers."""
 import pytest
 
-from internet import GOOD, BLACK_HOLE, took_less_than
-from names import Reply
+from fake_internet import GOOD, BLACK_HOLE, took_less_than
+from fake_dns import Reply
 
 LEVELS = ('strict', 'maximum')
 LARGE = 8 << 20     # bytes
@@ -26,9 +26,10 @@ each_level = pytest.mark.parametrize('level', LEVELS)
 
 @pytest.fixture
 def talk(boxed, programs, level):
-    """Runs programs/talk.py in a box: talk('echo.good.example', 7, 'reset')."""
+    """Runs programs/echo_client.py in a box: talk('echo.good.example', 7, 'reset')."""
     def start(name, port, *words):
-        return boxed('/usr/bin/python3', programs / 'talk.py', name, str(port), *words, domains=[f'{name}:{port}'],
+        return boxed('/usr/bin/python3', programs / 'echo_client.py', name, str(port), *words,
+                     domains=[f'{name}:{port}'],
                      level=level)
     return start
 

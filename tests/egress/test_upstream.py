@@ -6,9 +6,9 @@ import threading
 
 import pytest
 
-from internet import GOOD, BLACK_HOLE, OTHER
+from fake_internet import GOOD, BLACK_HOLE, OTHER
 from mcp_client import Client, Stdio, family
-from names import Reply
+from fake_dns import Reply
 
 LEVELS = ('strict', 'maximum')
 each_level = pytest.mark.parametrize('level', LEVELS)

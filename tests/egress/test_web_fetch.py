@@ -12,9 +12,9 @@ import urllib.parse
 
 import pytest
 
-from internet import GOOD, OTHER
+from fake_internet import GOOD, OTHER
 from mcp_client import Client, Stdio, family, is_alive, text_of
-from names import Reply
+from fake_dns import Reply
 from test_attacks_process import name_of
 
 LEVELS = ('strict', 'maximum')
@@ -145,7 +145,7 @@ def test_binary_content_and_http_errors_are_errors(client, path, text):
     assert fetch_error(client, f'https://{PAGES}{path}') == text
 
 
-def test_the_users_netrc_and_curlrc_are_not_used(connect, pages, home):
+def test_users_netrc_and_curlrc_are_not_used(connect, pages, home):
     (home / '.netrc').write_text(f'machine {PAGES} login somebody password secret\n')
     (home / '.curlrc').write_text('header = "X-Mine: yes"\n')
     client = connect('--rw', home, domains=[PAGES])

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "fuzz.h"
-#include "plans.h"
+#include "plan_checks.h"
 #include "policy/input_limits.h"
 #include "policy/compile.h"
 #include "policy/path_pattern.h"

@@ -8,7 +8,7 @@
 
 #include "base/json.h"
 #include "fuzz.h"
-#include "plans.h"
+#include "plan_checks.h"
 #include "policy/input_limits.h"
 #include "policy/compile.h"
 

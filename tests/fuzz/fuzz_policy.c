@@ -1,6 +1,6 @@
 /* The native policy file: any input is refused with messages, or compiles to a plan that passes plan_check(). */
 #include "fuzz.h"
-#include "plans.h"
+#include "plan_checks.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

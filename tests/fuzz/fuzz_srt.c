@@ -1,6 +1,6 @@
 /* srt's JSON settings; see fuzz_policy.c. */
 #include "fuzz.h"
-#include "plans.h"
+#include "plan_checks.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -45,7 +45,7 @@ def test_every_verb_has_help_that_fits_80_columns(ringwall, verbs):
 
 
 @pytest.mark.parametrize('arguments', [['help'], ['--help'], ['-h'], ['help', 'policy'], ['policy', '--help']])
-def test_the_overview_goes_to_standard_output_when_asked_for(ringwall, arguments):
+def test_overview_goes_to_standard_output_when_asked_for(ringwall, arguments):
     result = ringwall(*arguments)
     assert (result.returncode, result.stderr) == (0, '')
     assert 'policy check' in result.stdout
@@ -103,7 +103,7 @@ def test_headings_are_bold_on_a_terminal_unless_no_color_is_set(build, variables
     ('doctor --jsno', ' doctor', "unknown option '--jsno'; did you mean '--json'?"),
     ('version --help=x', ' version', "option '--help' takes no value"),
 ])
-def test_a_mistake_on_the_command_line_is_explained(ringwall, arguments, verb, message):
+def test_mistake_on_the_command_line_is_explained(ringwall, arguments, verb, message):
     assert_refused(ringwall(*arguments.split()), f'ringwall{verb}: {message}', f"try 'ringwall{verb} --help'")
 
 
@@ -117,14 +117,14 @@ def test_control_characters_in_a_verb_are_escaped_and_a_long_verb_is_cut(ringwal
 # Output that cannot be written is a failure.
 
 @pytest.mark.parametrize('arguments', [['help'], ['version'], ['doctor', '--help'], ['policy', 'schema']])
-def test_a_full_disk_is_an_error(build, arguments):
+def test_full_disk_is_an_error(build, arguments):
     with open('/dev/full', 'wb') as full:
         result = subprocess.run([build / 'ringwall', *arguments], stdout=full, stderr=subprocess.PIPE, timeout=60)
     assert result.returncode == RINGWALL_FAILED
     assert result.stderr == b'ringwall: cannot write the output: No space left on device\n'
 
 
-def test_a_closed_pipe_is_an_error(build):
+def test_closed_pipe_is_an_error(build):
     reader, writer = os.pipe()
     os.close(reader)
     result = subprocess.run([build / 'ringwall', 'help'], stdout=writer, stderr=subprocess.PIPE, timeout=60)
@@ -158,14 +158,14 @@ def doctor(program, *arguments):
     return subprocess.run([program, 'doctor', *arguments], capture_output=True, text=True, timeout=60)
 
 
-def test_a_missing_helper_is_named(installed, tmp_path):
+def test_missing_helper_is_named(installed, tmp_path):
     result = doctor(installed)
     assert (result.returncode, result.stdout) == (RINGWALL_FAILED, '')
     assert result.stderr.startswith('ringwall doctor: the program ringwall-doctor is not installed (looked in '
                                     f'{tmp_path}/bin/, {tmp_path}/bin/../libexec/ringwall and /')
 
 
-def test_a_helper_that_cannot_start_is_named(installed, tmp_path):
+def test_helper_that_cannot_start_is_named(installed, tmp_path):
     helper = tmp_path / 'libexec/ringwall/ringwall-doctor'
     write_helper(helper, 'true')
     helper.chmod(0o644)
@@ -174,27 +174,27 @@ def test_a_helper_that_cannot_start_is_named(installed, tmp_path):
     assert 'ringwall-doctor: Permission denied' in result.stderr
 
 
-def test_a_helper_gets_the_arguments_and_its_exit_status_is_returned(installed, tmp_path):
+def test_helper_gets_the_arguments_and_its_exit_status_is_returned(installed, tmp_path):
     write_helper(tmp_path / 'libexec/ringwall/ringwall-doctor', 'echo "$# $1"; exit 7')
     result = doctor(installed, '--json')
     assert (result.returncode, result.stdout, result.stderr) == (7, '1 --json\n', '')
 
 
-def test_a_helper_beside_the_program_is_preferred_also_through_a_symlink(installed, tmp_path):
+def test_helper_beside_the_program_is_preferred_also_through_a_symlink(installed, tmp_path):
     write_helper(tmp_path / 'libexec/ringwall/ringwall-doctor', 'echo far')
     write_helper(tmp_path / 'bin/ringwall-doctor', 'echo near')
     (tmp_path / 'link').symlink_to(installed)
     assert doctor(tmp_path / 'link').stdout == 'near\n'
 
 
-def test_a_helper_in_path_is_never_run(installed, tmp_path):
+def test_helper_in_path_is_never_run(installed, tmp_path):
     write_helper(tmp_path / 'elsewhere/ringwall-doctor', 'echo wrong')
     result = subprocess.run([installed, 'doctor'], capture_output=True, timeout=60, cwd=tmp_path / 'elsewhere',
                             env={'PATH': f'{tmp_path}/elsewhere:.'})
     assert (result.returncode, result.stdout) == (RINGWALL_FAILED, b'')
 
 
-def test_a_helper_does_not_inherit_an_ignored_sigpipe(installed, tmp_path):
+def test_helper_does_not_inherit_an_ignored_sigpipe(installed, tmp_path):
     write_helper(tmp_path / 'bin/ringwall-doctor', 'grep SigIgn /proc/self/status')
     ignored = int(doctor(installed).stdout.split()[1], 16)
     assert ignored & 1 << 12 == 0
@@ -252,7 +252,7 @@ def test_bash_completes_values(bash):
     assert bash('mcp', 'install', '--write', 'v') == ['vscode']
 
 
-def test_the_bash_script_registers_itself_for_ringwall(script):
+def test_bash_script_registers_itself_for_ringwall(script):
     result = subprocess.run(['bash', '--norc', '-c', 'source "$0"; complete -p ringwall', script('ringwall')],
                             capture_output=True, text=True, timeout=60, check=True)
     assert result.stdout == 'complete -F _ringwall ringwall\n'
@@ -336,7 +336,7 @@ def test_manual_pages_format_without_warnings_and_have_all_sections(manual):
         assert '@' not in text
 
 
-def test_the_manual_has_every_verb_and_every_option(manual, ringwall, verbs):
+def test_manual_has_every_verb_and_every_option(manual, ringwall, verbs):
     text = manual('ringwall.1')
     for verb in verbs:
         name = ' '.join(verb)

@@ -21,18 +21,18 @@ def output(repo, build, directory):
 
 @pytest.mark.parametrize('action', ['read an ssh key', 'write to the shell', 'delete the project', 'reach a server',
                                     'see a process of yours', 'leave a daemon behind'])
-def test_the_action_succeeds_outside_and_fails_inside(output, action):
+def test_action_succeeds_outside_and_fails_inside(output, action):
     line = next(line for line in output.splitlines() if line.strip().startswith(action))
     assert line.split()[-2:] == ['yes', 'no']
 
 
-def test_the_number_of_processes_is_limited_except_for_root(output):
+def test_number_of_processes_is_limited_except_for_root(output):
     line = next(line for line in output.splitlines() if 'start processes without end' in line)
     outside, inside = line.split()[-2:]
     assert outside == '200' and (int(inside) < 60 or os.geteuid() == 0)
 
 
-def test_the_doctor_reports_every_level_at_the_end(output):
+def test_doctor_reports_every_level_at_the_end(output):
     levels = output.split('What this machine can enforce')[1]
     assert all(f'  {level} ' in levels for level in ('standard', 'strict', 'maximum'))
 
@@ -48,7 +48,7 @@ def test_no_file_is_left_behind(output, directory):
 def test_on_a_weaker_kernel_it_names_the_level_that_it_shows(repo, build, tmp_path, missing, level, expected):
     """It shows the strictest level that works here. Where none works it says so: a box that did not start would look
     like a box that stopped everything."""
-    result = subprocess.run([next(build.glob('**/withhold')), missing, '--', repo / 'tools/demonstrate',
+    result = subprocess.run([next(build.glob('**/deny_syscalls')), missing, '--', repo / 'tools/demonstrate',
                              build / 'ringwall'],
                             capture_output=True, text=True, timeout=60,
                             env={'HOME': str(tmp_path), 'PATH': '/usr/bin:/bin', 'TMPDIR': str(tmp_path)})

@@ -141,7 +141,7 @@ def comparison(build, tmp_path):
     return Comparison(build, tmp_path)
 
 
-def test_a_line_is_denied_exactly_when_bash_calls_a_denied_command(comparison):
+def test_line_is_denied_exactly_when_bash_calls_a_denied_command(comparison):
     differences, called = comparison.differences(LINES)
     assert not differences
     assert called > 200

@@ -31,13 +31,13 @@ def manual(build):
     return (build / 'man/ringwall-policy.5.scd').read_text()
 
 
-def test_the_manual_has_every_key_of_the_schema_and_no_other(schema, manual):
+def test_manual_has_every_key_of_the_schema_and_no_other(schema, manual):
     section = manual.split('\n# KEYS\n')[1].split('\n# ')[0]
     written = {re.sub(r'\\(.)', r'\1', line[1:-1]) for line in section.splitlines() if re.fullmatch(r'\*.*\*', line)}
     assert written == schema_keys(schema)
 
 
-def test_the_manual_states_the_bounds_of_the_source(repo, manual):
+def test_manual_states_the_bounds_of_the_source(repo, manual):
     caps = dict(re.findall(r'(\w+_MAX) = ([^,]+),', (repo / 'src/policy/input_limits.h').read_text()))
     limits = ' '.join(manual.split('\n# LIMITS\n')[1].split('\n# ')[0].split())
     assert eval(caps['POLICY_FILE_BYTES_MAX']) == 1 << 20 and '1 MiB' in limits

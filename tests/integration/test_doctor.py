@@ -1,5 +1,5 @@
 """`ringwall doctor` on the real kernel. Its answers are compared with those of other programs and of system calls, on
-the machine as it is and with system calls disabled (tests/helpers/withhold.c)."""
+the machine as it is and with system calls disabled (tests/helpers/deny_syscalls.c)."""
 import ctypes
 import errno
 import json
@@ -16,7 +16,7 @@ import time
 
 import pytest
 
-from processes import files_of_all
+from procfs import files_of_all
 
 LEVELS = ('standard', 'strict', 'maximum')
 STATES = {'yes', 'partly', 'no', 'unasked'}
@@ -46,7 +46,7 @@ def find(build, name):
 @pytest.fixture(scope='session')
 def programs(build):
     """The doctor, and the program that runs a command with system calls disabled."""
-    return find(build, 'ringwall-doctor'), find(build, 'withhold')
+    return find(build, 'ringwall-doctor'), find(build, 'deny_syscalls')
 
 
 def run(*command, **options):
@@ -57,10 +57,10 @@ def run(*command, **options):
 @pytest.fixture(scope='session')
 def ask(programs):
     """Runs the doctor with system calls disabled: ask('openat2=ENOSYS', …) -> (exit status, JSON)."""
-    doctor, withhold = programs
+    doctor, deny_syscalls = programs
 
     def start(*withheld, env=None):
-        command = [withhold, *withheld, '--', doctor, '--json'] if withheld else [doctor, '--json']
+        command = [deny_syscalls, *withheld, '--', doctor, '--json'] if withheld else [doctor, '--json']
         result = run(*command, env=env)
         assert result.stderr == ''
         return result.returncode, json.loads(result.stdout)
@@ -190,18 +190,18 @@ def works(*command):
     ('namespaces.together', ['-UrpmiunC', '--fork']),
     ('namespaces.proc', ['-Urpm', '--fork', '--mount-proc']),
 ])
-def test_the_doctor_and_unshare_agree_on_namespaces(report_here, feature, options):
+def test_doctor_and_unshare_agree_on_namespaces(report_here, feature, options):
     assert (report_here['features'][feature]['state'] == 'yes') == works('unshare', *options, 'true')
 
 
-def test_the_doctor_and_mount_agree_on_overlays(report_here):
+def test_doctor_and_mount_agree_on_overlays(report_here):
     script = ('mount -t tmpfs none /mnt && cd /mnt && mkdir l u w m && '
               'mount -t overlay none -o lowerdir=l,upperdir=u,workdir=w,userxattr m && touch m/x')
     overlay = report_here['features']['namespaces.overlay']
     assert (overlay['state'] == 'yes') == works('unshare', '-Urm', 'sh', '-c', script)
 
 
-def test_the_doctor_and_nft_agree_on_nftables(report_here):
+def test_doctor_and_nft_agree_on_nftables(report_here):
     if not shutil.which('nft'):
         pytest.skip('nft is not installed')
     script = 'add table ip t; add chain ip t c { type nat hook output priority -100; }; add rule ip t c redirect'
@@ -212,7 +212,7 @@ libc = ctypes.CDLL(None, use_errno=True)
 CREATE_RULESET, OPENAT2 = 444, 437   # the same numbers on every architecture
 
 
-def test_the_doctor_and_the_system_call_agree_on_landlock(report_here):
+def test_doctor_and_the_system_call_agree_on_landlock(report_here):
     abi = libc.syscall(CREATE_RULESET, None, 0, 1)
     feature = report_here['features']['landlock.enforced']
     assert (feature['state'] == 'yes') == (abi > 0)
@@ -223,7 +223,7 @@ def test_the_doctor_and_the_system_call_agree_on_landlock(report_here):
         assert (report_here['features'][f'landlock.{group}']['state'] == 'yes') == (abi >= number), group
 
 
-def test_the_doctor_and_the_system_call_agree_on_openat2(report_here):
+def test_doctor_and_the_system_call_agree_on_openat2(report_here):
     how = (ctypes.c_uint64 * 3)(os.O_PATH, 0, 8)   # RESOLVE_BENEATH
     fd = libc.syscall(OPENAT2, -100, b'.', how, 24)
     assert (report_here['features']['calls.openat2']['state'] == 'yes') == (fd >= 0)
@@ -231,13 +231,13 @@ def test_the_doctor_and_the_system_call_agree_on_openat2(report_here):
         os.close(fd)
 
 
-def test_the_doctor_lists_only_seccomp_actions_that_proc_lists(report_here):
+def test_doctor_lists_only_seccomp_actions_that_proc_lists(report_here):
     known = pathlib.Path('/proc/sys/kernel/seccomp/actions_avail').read_text().split()
     listed = report_here['features']['seccomp.actions']['detail'].split()
     assert report_here['features']['seccomp.actions']['state'] == 'yes' and set(listed) <= set(known)
 
 
-def test_the_process_limit_works_for_users_and_not_for_root(report_here, is_root):
+def test_process_limit_works_for_users_and_not_for_root(report_here, is_root):
     own = pathlib.Path('/proc/self/uid_map').read_text().split()
     if own != ['0', '0', '4294967295']:
         pytest.skip('root here may not be the root of the host')
@@ -284,7 +284,7 @@ DEGRADED = {
 
 
 @pytest.mark.parametrize('withheld, lacking, expected', DEGRADED.values(), ids=DEGRADED)
-def test_a_disabled_system_call_is_reported_as_a_missing_feature(ask, report_here, withheld, lacking, expected):
+def test_disabled_system_call_is_reported_as_a_missing_feature(ask, report_here, withheld, lacking, expected):
     if any(report_here['features'][name]['state'] != 'yes' for name in lacking if name != 'limits.into_cgroup'):
         pytest.skip('this machine lacks it already')
     status, report = ask(*withheld)
@@ -301,17 +301,17 @@ def test_a_disabled_system_call_is_reported_as_a_missing_feature(ask, report_her
     assert report['features']['host.filtered']['state'] == 'yes'
 
 
-def test_a_filter_that_kills_is_reported_by_its_signal(ask):
+def test_filter_that_kills_is_reported_by_its_signal(ask):
     _, report = ask('openat2=KILL')
     assert 'SIGSYS' in report['features']['calls.openat2']['detail']
 
 
-def test_a_kernel_with_landlock_switched_off_gets_advice(ask):
+def test_kernel_with_landlock_switched_off_gets_advice(ask):
     _, report = ask('landlock_create_ruleset=EOPNOTSUPP')
     assert 'lsm=landlock' in report['levels']['standard']['try']
 
 
-def test_a_container_without_namespaces_gets_advice(ask, report_here):
+def test_container_without_namespaces_gets_advice(ask, report_here):
     _, report = ask('unshare=EPERM')
     container = report_here['features']['host.container']['detail'].split(':')[0]
     if container not in ('docker', 'podman'):
@@ -338,7 +338,7 @@ def wait_for_cleanup(mark, seconds=30):
 
 
 @pytest.mark.alone
-def test_a_run_leaves_nothing_behind(programs, tmp_path):
+def test_run_leaves_nothing_behind(programs, tmp_path):
     before, mark = mounts_temporary_files_and_cgroups(), secrets.token_hex(8)
     run(programs[0], cwd=tmp_path, env={'HOME': str(tmp_path), 'MARK': mark})
     assert not list(tmp_path.iterdir())
@@ -350,7 +350,7 @@ def test_a_run_leaves_nothing_behind(programs, tmp_path):
 
 
 @pytest.mark.alone
-def test_a_killed_run_leaves_nothing_behind(programs, tmp_path):
+def test_killed_run_leaves_nothing_behind(programs, tmp_path):
     """SIGKILL at 25 different moments: no child survives, and no cgroup is left."""
     mark = secrets.token_hex(8)
     for step in range(25):
@@ -368,7 +368,7 @@ def test_a_killed_run_leaves_nothing_behind(programs, tmp_path):
 # Other users, and `ringwall run`
 
 @pytest.mark.only_root
-def test_the_doctor_reports_on_the_user_who_runs_it(programs):
+def test_doctor_reports_on_the_user_who_runs_it(programs):
     """Run as another user; the program is copied to a directory that this user can read."""
     with tempfile.TemporaryDirectory(prefix='ringwall-doctor-', dir='/var/tmp') as folder:
         os.chmod(folder, 0o755)

@@ -272,7 +272,7 @@ def test_remotes_and_branches_may_be_added_and_existing_addresses_and_upstreams_
     recorder.refuses('remote', 'remove', 'narrow', cwd=clone, reason='remote.narrow.url: an existing address stays')
 
 
-def test_a_box_may_rename_and_remove_its_own_remotes(recorder, workspace):
+def test_box_may_rename_and_remove_its_own_remotes(recorder, workspace):
     """Each step is compared with the configuration from before the box, not with the previous step."""
     clone = workspace / 'clone'
     recorder.git('clone', '-q', 'source', 'clone', cwd=workspace)
@@ -332,7 +332,7 @@ def test_harmless_settings_may_be_changed_and_dangerous_ones_may_not(recorder, w
                          reason=re.sub(r'[A-Z]', lambda m: m[0].lower(), name) + ': it may not be removed')
 
 
-def test_a_rebase_list_made_by_git_is_allowed_unless_it_runs_a_program(recorder, workspace, helper, tmp_path):
+def test_rebase_list_made_by_git_is_allowed_unless_it_runs_a_program(recorder, workspace, helper, tmp_path):
     source = workspace / 'source'
     for number in range(2):
         (source / f'{number}').write_text('x')

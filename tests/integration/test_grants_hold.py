@@ -58,7 +58,7 @@ DENIALS_ABOVE = [
 @pytest.mark.parametrize('level', LEVELS)
 @pytest.mark.parametrize('flags, name, text', DENIALS_ABOVE, ids=range(len(DENIALS_ABOVE)))
 @pytest.mark.parametrize('granted', ['{top}/ws/d', '{top}/ws/d/file'])
-def test_a_denial_above_a_writable_grant_holds(inside, home, workspace, flags, name, text, granted):
+def test_denial_above_a_writable_grant_holds(inside, home, workspace, flags, name, text, granted):
     """A grant below a denial was once mounted writable, although the ceiling denied it."""
     paths = {'top': home / 'srv', 'link': home / 'way'}
     directory = home / 'srv/ws/d'
@@ -77,7 +77,7 @@ def test_a_denial_above_a_writable_grant_holds(inside, home, workspace, flags, n
 
 
 @pytest.mark.parametrize('level', NAMESPACE_LEVELS)
-def test_a_denied_write_makes_a_private_directory_read_only(inside, home, workspace):
+def test_denied_write_makes_a_private_directory_read_only(inside, home, workspace):
     (workspace / 'file').write_text('here')
     result = inside(f'cat {workspace}/file; ! touch /tmp/x; ! touch ~/x; ! touch {workspace}/x', '--deny-write', '/tmp',
                     '--deny-write',
@@ -86,7 +86,7 @@ def test_a_denied_write_makes_a_private_directory_read_only(inside, home, worksp
 
 
 @pytest.mark.parametrize('level', LEVELS)
-def test_a_denial_below_another_denial_is_not_an_error(inside, home):
+def test_denial_below_another_denial_is_not_an_error(inside, home):
     (home / 'a/b').mkdir(parents=True)
     result = inside('echo ran', '--ro', str(home / 'a'), '--deny-read', str(home / 'a/b'), '--deny-read',
                     str(home / 'a'))
@@ -94,7 +94,7 @@ def test_a_denial_below_another_denial_is_not_an_error(inside, home):
 
 
 @pytest.mark.parametrize('level', LEVELS)
-def test_a_path_that_is_both_granted_and_denied_is_denied(inside, home):
+def test_path_that_is_both_granted_and_denied_is_denied(inside, home):
     (home / 'a').mkdir()
     (home / 'a/f').write_text('the secret')
     assert 'the secret' in outside(f'cat {home}/a/f', home)
@@ -126,7 +126,7 @@ LINKS = [   # what the earlier box does in ~/A/proj; what the next box is grante
 @pytest.mark.parametrize('level', LEVELS)
 @pytest.mark.parametrize('script, grant, below', LINKS, ids=range(len(LINKS)))
 @pytest.mark.parametrize('granted_by', ['policy', '--rw', '--ro', '-w'])
-def test_a_link_that_an_earlier_box_made_widens_no_grant(inside, run_in_earlier_box, home, workspace, script, grant,
+def test_link_that_an_earlier_box_made_widens_no_grant(inside, run_in_earlier_box, home, workspace, script, grant,
                                                          below, granted_by):
     """A box once replaced a directory by a symbolic link, and the next box was granted the link's target."""
     (home / 'Documents').mkdir()
@@ -145,7 +145,7 @@ def test_a_link_that_an_earlier_box_made_widens_no_grant(inside, run_in_earlier_
 
 
 @pytest.mark.parametrize('level', LEVELS)
-def test_the_real_path_can_be_granted(inside, home, workspace):
+def test_real_path_can_be_granted(inside, home, workspace):
     (home / 'Documents').mkdir()
     (home / 'Documents/file').write_text('mine')
     (home / 'way').symlink_to(home / 'Documents')
@@ -161,7 +161,7 @@ def link_is_out_of_reach(result):
 
 
 @pytest.mark.parametrize('level', LEVELS)
-def test_a_grant_may_name_a_symbolic_link_of_the_system(inside):
+def test_grant_may_name_a_symbolic_link_of_the_system(inside):
     assert os.path.islink('/var/run') or os.path.islink('/bin'), 'neither /var/run nor /bin is a symbolic link here'
     link = next(path for path in ('/var/run', '/bin') if os.path.islink(path))
     result = inside(f'ls {link} > /dev/null && echo listed', '--ro', link)
@@ -170,7 +170,7 @@ def test_a_grant_may_name_a_symbolic_link_of_the_system(inside):
 
 @pytest.mark.parametrize('level', LEVELS)
 @pytest.mark.parametrize('target', ['{home}', '{home}/Documents'])
-def test_a_directory_in_path_that_became_a_link_is_not_granted(inside, home, workspace, target):
+def test_directory_in_path_that_became_a_link_is_not_granted(inside, home, workspace, target):
     (home / 'Documents').mkdir()
     (home / 'Documents/secret').write_text('the secret')
     (home / 'tools').mkdir()
@@ -223,7 +223,7 @@ CARGO, CLOSED = '{home}/.cargo/credentials', '{home}/tree/closed/secret'
     (CLOSED, ('--ro', '{home}/tree', '--deny-read', '{home}/tree/closed/se*')),
     (CLOSED, ('--rw', '{home}/tree', '--deny-read', CLOSED)),
 ], ids=range(5))
-def test_a_denied_file_in_a_directory_without_permissions_stays_denied(inside, home, workspace, secret, flags):
+def test_denied_file_in_a_directory_without_permissions_stays_denied(inside, home, workspace, secret, flags):
     """Ringwall once took EACCES for "does not exist". The box, which owned the directory, changed its mode back and
     read the file."""
     secret = pathlib.Path(secret.format(home=home))
@@ -239,7 +239,7 @@ def test_a_denied_file_in_a_directory_without_permissions_stays_denied(inside, h
 
 @pytest.mark.only_root
 @pytest.mark.parametrize('level', LEVELS)
-def test_a_denied_file_in_a_closed_directory_of_another_group_stays_denied(inside, home, workspace):
+def test_denied_file_in_a_closed_directory_of_another_group_stays_denied(inside, home, workspace):
     """The group is not mapped in the box's user namespace, so there root's capabilities do not open the directory."""
     secret = home / 'tree/closed/secret'
     secret.parent.mkdir(parents=True)
@@ -255,7 +255,7 @@ def test_a_denied_file_in_a_closed_directory_of_another_group_stays_denied(insid
 
 @pytest.mark.only_user
 @pytest.mark.parametrize('level', ['standard'])
-def test_a_grant_in_a_directory_without_permissions_is_an_error(inside, home):
+def test_grant_in_a_directory_without_permissions_is_an_error(inside, home):
     (home / 'closed/inner').mkdir(parents=True)
     (home / 'closed').chmod(0)
     result = inside('echo ran', '--ro', str(home / 'closed/inner'))
@@ -291,7 +291,7 @@ def test_without_a_guard_a_grant_around_ringwalls_own_files_is_refused(build, ho
     (home / '.config').mkdir()
     flags = [flag.format(home=home) for flag in flags]
     for extra_flags, expected in ([], (REFUSED, '')), (['--best-effort'], (0, 'ran\n')):
-        result = subprocess.run([next(build.glob('**/withhold')), 'seccomp&0x20=EINVAL', '--', build / 'ringwall',
+        result = subprocess.run([next(build.glob('**/deny_syscalls')), 'seccomp&0x20=EINVAL', '--', build / 'ringwall',
                                  'run', '--level',
                                  level, *extra_flags, *flags, '--', 'echo', 'ran'], cwd=workspace,
                                 stdin=subprocess.DEVNULL,
@@ -306,7 +306,7 @@ def test_without_a_guard_a_grant_around_ringwalls_own_files_is_refused(build, ho
 
 
 @pytest.mark.parametrize('link', [False, True])
-def test_a_policy_in_the_workspace_found_by_xdg_config_home_is_refused(ringwall, home, workspace, link):
+def test_policy_in_the_workspace_found_by_xdg_config_home_is_refused(ringwall, home, workspace, link):
     (workspace / 'ringwall').mkdir()
     (workspace / 'ringwall/policy.yaml').write_text('security: {sandbox: {level: off}}\n')
     if link:
@@ -323,7 +323,7 @@ def test_a_policy_in_the_workspace_found_by_xdg_config_home_is_refused(ringwall,
     assert ringwall('policy', 'show', '-p', 'ringwall/policy.yaml').returncode == 0
 
 
-def test_the_plan_protects_every_path_to_ringwalls_own_files(ringwall, home, workspace):
+def test_plan_protects_every_path_to_ringwalls_own_files(ringwall, home, workspace):
     (home / 'dot').mkdir()
     (home / '.config').symlink_to('dot')
     result = ringwall('policy', 'show', '--json', '--rw', str(home), env={'XDG_STATE_HOME': f'{home}/state'})
@@ -362,7 +362,7 @@ def test_policy_show_marks_rules_that_are_not_enforced_at_standard(build, tmp_pa
     work.mkdir()
     (tmp_path / 'policy.yaml').write_text("filesystem: {deny_write: [locked], deny_read: ['**/*.pem', /etc/shadow]}\n")
     command = [build / 'ringwall', 'policy', 'show', '-p', tmp_path / 'policy.yaml', '--level', 'standard']
-    no_guard = [next(build.glob('**/withhold')), 'seccomp&0x20=EINVAL', '--']
+    no_guard = [next(build.glob('**/deny_syscalls')), 'seccomp&0x20=EINVAL', '--']
     output = subprocess.run([*no_guard, *command], cwd=work, capture_output=True, text=True, check=True).stdout
     paragraphs = output.split('\n  ')
     not_enforced = {line.split()[0] for line in paragraphs if 'not enforced at level standard' in line}

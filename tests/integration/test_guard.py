@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from processes import with_word
+from procfs import with_word
 
 LEVELS = ['standard', 'strict', 'maximum']
 LOOP = 'echo x > free; echo ready; while :; do echo y > denied; echo z > free$i; i=$((i + 1)); done 2>/dev/null'
@@ -78,7 +78,7 @@ def test_nothing_is_written_while_the_guards_are_stopped(start, workspace, level
 
 
 @pytest.mark.parametrize('level', LEVELS)
-def test_the_timeout_ends_a_box_whose_guards_are_stopped(start, workspace, level):
+def test_timeout_ends_a_box_whose_guards_are_stopped(start, workspace, level):
     mark = f'8{os.getpid()}'
     process = start(level, f'echo ready; sleep {mark} & while :; do echo y > denied; done', '--timeout', '5s')
     for pid in guards_of(process.pid):
@@ -91,7 +91,7 @@ def test_the_timeout_ends_a_box_whose_guards_are_stopped(start, workspace, level
 @pytest.mark.parametrize('limit, value', [(resource.RLIMIT_NOFILE, 5), (resource.RLIMIT_NOFILE, 9),
                                           (resource.RLIMIT_AS, 1 << 20),
                                           (resource.RLIMIT_DATA, 1 << 16), (resource.RLIMIT_FSIZE, 0)])
-def test_a_guard_short_of_descriptors_memory_or_file_size_allows_no_denied_write(start, workspace, level, limit, value):
+def test_guard_short_of_descriptors_memory_or_file_size_allows_no_denied_write(start, workspace, level, limit, value):
     """Calls fail, or the box ends; the denied file is never written. A guard that survives works again afterwards."""
     process = start(level, 'echo ready; while [ ! -e over ]; do (echo y > denied) 2>/dev/null; (echo z > free) '
                            '2>/dev/null; done; '

@@ -38,13 +38,13 @@ def test_nothing_is_installed_outside_the_prefix(installed):
     assert [path.name for path in installed.parents[1].iterdir()] == ['opt']
 
 
-def test_the_installed_program_runs(installed, tmp_path):
+def test_installed_program_runs(installed, tmp_path):
     result = subprocess.run([installed / 'bin/ringwall', '--version'], capture_output=True, text=True, cwd=tmp_path)
     assert (result.returncode, result.stderr) == (0, '')
     assert result.stdout.startswith('ringwall ')
 
 
-def test_a_program_links_with_the_installed_library_and_runs(installed, tmp_path):
+def test_program_links_with_the_installed_library_and_runs(installed, tmp_path):
     metadata = next(installed.glob('lib*/**/pkgconfig/ringwall.pc')).parent
     library = next(installed.glob('lib*/**/libringwall.so')).parent
     flags = subprocess.run(['pkg-config', '--cflags', '--libs', 'ringwall'], capture_output=True, text=True, check=True,

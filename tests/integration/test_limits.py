@@ -17,7 +17,7 @@ import time
 
 import pytest
 
-from processes import files_of_all
+from procfs import files_of_all
 
 pytestmark = pytest.mark.alone      # looks for every janitor and every cgroup
 
@@ -155,7 +155,7 @@ def run(start):
 # --- memory ---
 
 @limited
-def test_a_box_over_its_memory_limit_is_killed_and_no_other_process(run):
+def test_box_over_its_memory_limit_is_killed_and_no_other_process(run):
     other = subprocess.Popen(['sleep', '100'])
     result = run('--memory', '64MiB', '--', 'python3', '-c', HOG)
     assert (result.returncode, result.stdout) == (137, '')
@@ -180,7 +180,7 @@ def test_files_in_the_boxs_own_tmp_count_as_memory(run):
 
 
 @limited
-def test_the_message_about_a_limit_names_its_place_in_the_policy(run, tmp_path):
+def test_message_about_a_limit_names_its_place_in_the_policy(run, tmp_path):
     policy = tmp_path / 'policy.yaml'
     policy.write_text('security:\n  sandbox:\n    resources:\n      memory: 48MiB\n')
     result = run('-p', policy, '--', 'python3', '-c', HOG)
@@ -196,14 +196,14 @@ def test_within_the_limits_the_exit_status_is_that_of_the_command(run, script, c
 
 
 @limited
-def test_a_command_under_the_smallest_limit_succeeds_or_fails_with_a_message(run):
+def test_command_under_the_smallest_limit_succeeds_or_fails_with_a_message(run):
     result = run('--memory', '1MiB', '--', 'true')
     assert result.returncode in (0, 137) and (result.returncode == 0) == (result.stderr == ''), result
 
 
 @limited
 @pytest.mark.only_root
-def test_a_box_is_killed_for_memory_even_if_the_front_is_exempt(start):
+def test_box_is_killed_for_memory_even_if_the_front_is_exempt(start):
     def exempt():
         pathlib.Path('/proc/self/oom_score_adj').write_text('-1000')
     process = start('--memory', '64MiB', '--', 'python3', '-c', HOG, preexec_fn=exempt)
@@ -224,20 +224,20 @@ def test_processor_time_is_limited(run):
 # --- processes ---
 
 @limited
-def test_the_process_limit_is_enforced_and_reported_if_the_command_fails(run):
+def test_process_limit_is_enforced_and_reported_if_the_command_fails(run):
     result = run('--processes', '20', '--', 'python3', '-c', FORK.format(code=3))
     assert (result.returncode, result.stdout) == (3, '19 11\n')
     assert result.stderr == 'ringwall run: the box could not start another process (limit 20, --processes)\n'
 
 
 @limited
-def test_the_process_limit_is_not_reported_if_the_command_succeeds(run):
+def test_process_limit_is_not_reported_if_the_command_succeeds(run):
     result = run('--processes', '20', '--', 'python3', '-c', FORK.format(code=0))
     assert (result.returncode, result.stdout, result.stderr) == (0, '19 11\n', '')
 
 
 @limited
-def test_a_fork_bomb_is_bounded(start):
+def test_fork_bomb_is_bounded(start):
     process = start('--processes', '30', '--timeout', '5s', '--', 'sh', '-c', 'f() { f | f & }; f; sleep 60')
     peak = 0
     while process.poll() is None:
@@ -251,7 +251,7 @@ def test_a_fork_bomb_is_bounded(start):
 
 
 @limited
-def test_a_command_runs_with_a_limit_of_one_process(run):
+def test_command_runs_with_a_limit_of_one_process(run):
     assert run('--processes', '1', '--', 'true').returncode == 0
 
 
@@ -265,7 +265,7 @@ def cgroup_of_box(process):
 
 @limited
 @pytest.mark.skipif(os.geteuid() == 0 or not has_manager(), reason='no systemd manager of a user')
-def test_the_front_is_in_a_scope_of_the_users_systemd_manager(start):
+def test_front_is_in_a_scope_of_the_users_systemd_manager(start):
     process = start('--memory', '64M', '--', 'sh', '-c', 'echo ready; sleep 60')
     assert process.stdout.readline() == 'ready\n'
     group = pathlib.Path(f'/proc/{process.pid}/cgroup').read_text().strip()
@@ -293,7 +293,7 @@ def test_every_process_of_a_box_is_in_its_cgroup_and_sees_it_as_the_root(start):
 
 @limited
 @pytest.mark.parametrize('flags', [['--rw', '/sys/fs/cgroup'], ['--rw', '/sys'], ['--rw', 'link']])
-def test_a_box_that_could_lift_its_limit_is_refused(run, workspace, flags):
+def test_box_that_could_lift_its_limit_is_refused(run, workspace, flags):
     (workspace / 'link').symlink_to('/sys/fs/cgroup')
     result = run('--memory', '64MiB', *flags, '--', 'echo', 'ran')
     assert (result.returncode, result.stdout) == (125, '') and 'lift the limit' in result.stderr
@@ -302,7 +302,7 @@ def test_a_box_that_could_lift_its_limit_is_refused(run, workspace, flags):
 @limited
 @pytest.mark.only_root
 @pytest.mark.parametrize('granted', ['second', '.'])
-def test_a_box_that_may_write_to_a_second_mount_of_the_cgroups_is_refused(build, home, workspace, granted):
+def test_box_that_may_write_to_a_second_mount_of_the_cgroups_is_refused(build, home, workspace, granted):
     (home / 'd/second').mkdir(parents=True)
 
     def run_with_second_mount(*flags):
@@ -316,7 +316,7 @@ def test_a_box_that_may_write_to_a_second_mount_of_the_cgroups_is_refused(build,
 
 
 @limited
-def test_a_box_finds_no_file_with_which_to_lift_its_limit(run):
+def test_box_finds_no_file_with_which_to_lift_its_limit(run):
     script = ('for f in $(find / -name memory.max 2>/dev/null) /sys/fs/cgroup/memory.max; do '
               'echo max > $f && echo lifted; done; echo tried')
     result = run('--memory', '256MiB', '--', 'sh', '-c', script)
@@ -324,7 +324,7 @@ def test_a_box_finds_no_file_with_which_to_lift_its_limit(run):
 
 
 @limited
-def test_the_janitor_keeps_only_its_socket_and_a_cgroup_open(start):
+def test_janitor_keeps_only_its_socket_and_a_cgroup_open(start):
     process = start('--memory', '64MiB', '--', 'sh', '-c', 'echo ready; sleep 100')
     cgroup_of_box(process)
     janitor, = janitors()
@@ -382,13 +382,13 @@ def test_killing_the_janitor_leaves_no_cgroup(start, workspace):
 
 
 @limited
-def test_a_timeout_leaves_no_cgroup(run):
+def test_timeout_leaves_no_cgroup(run):
     result = run('--memory', '64MiB', '--timeout', '1s', '--', 'sh', '-c', 'trap "" TERM; sleep 60; sleep 60')
     assert result.returncode == 124
 
 
 @limited
-def test_a_command_that_cannot_be_started_leaves_no_cgroup(run):
+def test_command_that_cannot_be_started_leaves_no_cgroup(run):
     assert run('--memory', '64MiB', '--', 'no-such-command').returncode == 127
 
 
@@ -446,7 +446,7 @@ def test_limits_are_enforced_in_a_cgroup_delegated_to_an_ordinary_user(delegated
 @limited
 @pytest.mark.only_root
 @pytest.mark.skipif(os.path.exists('/run/systemd/system'), reason='systemd would not have marked it as delegated')
-def test_a_delegated_cgroup_that_contains_processes_is_not_used(delegated):
+def test_delegated_cgroup_that_contains_processes_is_not_used(delegated):
     result = run_as_user(delegated, '.', '--memory', '64MiB', '--', 'echo', 'ran')
     assert (result.returncode, result.stdout) == (125, '') and 'processes live in' in result.stderr
     assert (delegated[0] / 'cgroup.type').read_text() == 'domain\n'
@@ -460,7 +460,7 @@ def test_a_delegated_cgroup_that_contains_processes_is_not_used(delegated):
 @refused
 @pytest.mark.parametrize('flags, resource', [(['--memory', '1GB'], 'memory'), (['--cpu', '1'], 'processor time'),
                                              (['--memory', '1GB', '--processes', '5'], 'memory')])
-def test_a_limit_that_cannot_be_enforced_is_refused(run, flags, resource):
+def test_limit_that_cannot_be_enforced_is_refused(run, flags, resource):
     result = run(*flags, '--', 'echo', 'ran')
     assert (result.returncode, result.stdout) == (125, '')
     assert f'refused: {resource} cannot be limited here ({flags[0]})' in result.stderr
@@ -469,19 +469,19 @@ def test_a_limit_that_cannot_be_enforced_is_refused(run, flags, resource):
 
 @refused
 @pytest.mark.only_root
-def test_the_processes_of_root_cannot_be_limited_without_a_cgroup(run):
+def test_processes_of_root_cannot_be_limited_without_a_cgroup(run):
     result = run('--processes', '20', '--', 'echo', 'ran')
     assert (result.returncode, result.stdout) == (125, '')
     assert 'refused: the number of processes cannot be limited here (--processes)' in result.stderr
 
 
 @pytest.mark.only_user
-def test_the_processes_of_a_user_are_limited_with_or_without_a_cgroup(run):
+def test_processes_of_a_user_are_limited_with_or_without_a_cgroup(run):
     result = run('--processes', '20', '--', 'python3', '-c', FORK.format(code=0))
     assert result.stdout == '19 11\n', result.stderr
 
 
-def test_the_doctor_reports_whether_limits_can_be_enforced(ringwall):
+def test_doctor_reports_whether_limits_can_be_enforced(ringwall):
     env = {'XDG_RUNTIME_DIR': os.environ.get('XDG_RUNTIME_DIR')}
     output = ringwall('doctor', env=env).stdout
     assert ('memory and CPU time cannot be limited' in output) == (not CAN_LIMIT)

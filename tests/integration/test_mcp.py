@@ -94,7 +94,7 @@ def client(connect, level):
 
 
 @pytest.mark.quick
-def test_a_legacy_client_begins_with_initialize(client):
+def test_legacy_client_begins_with_initialize(client):
     result = client.ask('initialize', protocolVersion='2025-11-25', capabilities={},
                         clientInfo={'name': 'test', 'version': '1'})
     assert result['protocolVersion'] == '2025-11-25' and result['serverInfo']['name'] == 'ringwall'
@@ -107,7 +107,7 @@ def test_a_legacy_client_begins_with_initialize(client):
 
 
 @pytest.mark.quick
-def test_a_modern_client_needs_no_initialize(connect, level, workspace):
+def test_modern_client_needs_no_initialize(connect, level, workspace):
     client = connect('--level', level, modern=True)
     (workspace / 'f').write_text('text\n')
     assert '2026-07-28' in client.ask('server/discover')['supportedVersions']
@@ -117,7 +117,7 @@ def test_a_modern_client_needs_no_initialize(connect, level, workspace):
 
 
 @pytest.mark.quick
-def test_a_file_is_written_read_and_edited(client, workspace):
+def test_file_is_written_read_and_edited(client, workspace):
     assert client.text('Write', file_path='dir/new.txt',
                        content='one\ntwo\n') == f'wrote 8 bytes to {workspace}/dir/new.txt'
     assert client.text('Edit', file_path='dir/new.txt', old_string='two',
@@ -127,7 +127,7 @@ def test_a_file_is_written_read_and_edited(client, workspace):
     assert sorted(path.name for path in (workspace / 'dir').iterdir()) == ['new.txt']
 
 
-def test_a_file_must_be_read_before_it_is_overwritten(client, workspace):
+def test_file_must_be_read_before_it_is_overwritten(client, workspace):
     (workspace / 'f').write_text('old')
     assert client.refusal('Write',
                           file_path='f', content='new') == f'refusing to overwrite {workspace}/f: Read it first'
@@ -137,7 +137,7 @@ def test_a_file_must_be_read_before_it_is_overwritten(client, workspace):
     assert (workspace / 'f').read_text() == 'theirs'
 
 
-def test_the_process_of_the_tools_is_confined(client, home, workspace, tmp_path):
+def test_process_of_the_tools_is_confined(client, home, workspace, tmp_path):
     """The tools refuse paths outside the workspace, and the kernel confines their process like any other of the box."""
     (tmp_path / 'secret').write_text('secret')
     (workspace / 'link').symlink_to(tmp_path / 'secret')
@@ -153,7 +153,7 @@ def test_the_process_of_the_tools_is_confined(client, home, workspace, tmp_path)
         assert len(list(pathlib.Path(f'/proc/{worker}/fd').iterdir())) == 5
 
 
-def test_the_server_has_no_files_no_capabilities_and_no_network(connect, level):
+def test_server_has_no_files_no_capabilities_and_no_network(connect, level):
     client = connect('--level', level)
     client.refusal('Read', file_path='none')
     server = pathlib.Path(f'/proc/{client.server_pid()}')
@@ -173,7 +173,8 @@ def test_attempts_that_succeed_outside_fail_in_the_box_of_the_server(build, home
     env = {'HOME': str(home), 'PATH': '/usr/bin:/bin', 'ATTACK_TOKEN': 'secret'}
 
     def successes(level):
-        result = subprocess.run([build / 'tests/helpers/server_box', level, workspace / 'f'], cwd=workspace, env=env,
+        result = subprocess.run([build / 'tests/helpers/try_server_box', level, workspace / 'f'], cwd=workspace,
+                                env=env,
                                 text=True,
                                 capture_output=True, timeout=30, check=True)
         return [line.removeprefix('did ').removeprefix('failed to ')
@@ -194,7 +195,7 @@ def test_if_the_server_dies_ringwall_exits_and_ends_the_boxes(build, home, works
 
 
 @pytest.mark.parametrize('number', [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
-def test_a_signal_ends_ringwall_and_its_boxes(build, home, workspace, number):
+def test_signal_ends_ringwall_and_its_boxes(build, home, workspace, number):
     client = Client(build, home, workspace)
     client.refusal('Read', file_path='none')
     worker = client.worker_pid()
@@ -204,14 +205,14 @@ def test_a_signal_ends_ringwall_and_its_boxes(build, home, workspace, number):
 
 
 @pytest.mark.quick
-def test_a_denied_file_is_denied_by_the_kernel(connect, workspace):
+def test_denied_file_is_denied_by_the_kernel(connect, workspace):
     (workspace / 'keys').mkdir()
     (workspace / 'keys/key').write_text('key')
     client = connect('--deny-read', 'keys', '--deny-write', 'fixed', '--level', 'strict')
     assert 'Permission denied' in client.refusal('Read', file_path='keys/key')
 
 
-def test_a_write_that_the_plan_denies_is_refused(connect, workspace):
+def test_write_that_the_plan_denies_is_refused(connect, workspace):
     (workspace / 'fixed').write_text('old')
     client = connect('--deny-write', 'fixed')
     client.text('Read', file_path='fixed')
@@ -231,7 +232,7 @@ def test_without_exec_no_command_is_started(connect, level, workspace):
     assert client.text('Read', file_path='file')
 
 
-def test_the_timeout_of_the_plan_applies_to_commands(connect, workspace):
+def test_timeout_of_the_plan_applies_to_commands(connect, workspace):
     (workspace / 'p.yaml').write_text('runtime: {timeout: 1s}\n')
     client = connect('-p', 'p.yaml')
     assert client.text('Bash', command='sleep 60', timeout=50) == 'bash: timed out after 1s\nexit: 124'
@@ -240,7 +241,7 @@ def test_the_timeout_of_the_plan_applies_to_commands(connect, workspace):
     assert '\nstatus: exited with 124\n' in client.text('BashOutput', shell_id=handle)
 
 
-def test_a_plan_with_audit_writes_a_record(connect, home, workspace):
+def test_plan_with_audit_writes_a_record(connect, home, workspace):
     (workspace / 'p.yaml').write_text('security: {sandbox: {audit: true}}\n')
     client = connect('-p', 'p.yaml')
     client.text('Bash', command='unshare -U true || true')
@@ -262,9 +263,9 @@ def test_without_exec_the_record_still_says_that_the_walls_were_applied(connect,
     assert 'sandbox_applied' in record.read_text()
 
 
-def test_a_rule_that_is_not_enforced_is_reported(build, home, workspace):
+def test_rule_that_is_not_enforced_is_reported(build, home, workspace):
     (workspace / '.git/hooks').mkdir(parents=True)
-    without_guard = [next(build.glob('**/withhold')), 'seccomp&0x20=EINVAL', '--']
+    without_guard = [next(build.glob('**/deny_syscalls')), 'seccomp&0x20=EINVAL', '--']
     client = Client(build, home, workspace, '--level', 'standard', wrapper=without_guard)
     client.refusal('Read', file_path='none')
     client.process.stdin.close()
@@ -273,7 +274,7 @@ def test_a_rule_that_is_not_enforced_is_reported(build, home, workspace):
 
 
 def test_if_no_box_can_be_made_no_call_succeeds(build, home, workspace):
-    helper = next(build.glob('**/withhold'))
+    helper = next(build.glob('**/deny_syscalls'))
     result = subprocess.run([helper, 'move_mount=EPERM', '--', build / 'ringwall', 'mcp', '--level', 'strict'],
                             cwd=workspace,
                             input='{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "Read", '
@@ -284,7 +285,7 @@ def test_if_no_box_can_be_made_no_call_succeeds(build, home, workspace):
     assert not result.stdout or json.loads(result.stdout)['result']['isError']
 
 
-def test_a_policy_with_an_idle_timeout_is_refused(ringwall, workspace):
+def test_policy_with_an_idle_timeout_is_refused(ringwall, workspace):
     (workspace / 'p.yaml').write_text('security: {sandbox: {idle_timeout: 60}}\n')
     result = ringwall('mcp', '-p', 'p.yaml')
     assert result.returncode == 125 and 'idle_timeout (p.yaml:1:' in result.stderr
@@ -306,7 +307,7 @@ def test_files_are_found_and_searched(client, workspace):
 
 
 @pytest.mark.quick
-def test_a_command_runs_in_the_box_of_the_tools(client, home, workspace):
+def test_command_runs_in_the_box_of_the_tools(client, home, workspace):
     (home / 'secret').write_text('secret')
     result = client('Bash', command=f'echo $PWD; id -u; cat {home}/secret || touch made; exit 3',
                     description='look around')
@@ -317,7 +318,7 @@ def test_a_command_runs_in_the_box_of_the_tools(client, home, workspace):
     assert client.text('Bash', command='sleep 60', timeout=1) == 'bash: timed out after 1s\nexit: 124'
 
 
-def test_a_command_gets_the_plans_environment(build, home, workspace):
+def test_command_gets_the_plans_environment(build, home, workspace):
     client = Client(build, home, workspace, '--env', 'SHOWN=yes')
     text = client.text('Bash', command='env | sort')
     assert 'SHOWN=yes\n' in text and f'HOME={home}\n' in text
@@ -327,7 +328,7 @@ def test_a_command_gets_the_plans_environment(build, home, workspace):
     assert client.process.wait(timeout=10) == 0
 
 
-def test_a_running_command_does_not_block_other_calls(client, workspace):
+def test_running_command_does_not_block_other_calls(client, workspace):
     (workspace / 'f').write_text('x')
     client.send({'jsonrpc': '2.0', 'id': 'slow', 'method': 'tools/call',
                  'params': {'name': 'Bash',
@@ -352,7 +353,7 @@ def test_cancelling_a_call_kills_its_command(client, workspace):
     assert client.ask('ping') == {} and not (workspace / 'survived').exists()
 
 
-def test_a_background_command_can_be_watched_and_killed(client):
+def test_background_command_can_be_watched_and_killed(client):
     command = 'echo one; echo err >&2; sleep 0.3; echo two; sleep 60'
     handle = client('Bash', command=command, run_in_background=True)['structuredContent']['shell_id']
     seen, deadline = [], time.monotonic() + 10
@@ -385,7 +386,7 @@ def test_calls_can_overlap_and_be_cancelled(connect, workspace):
 
 @pytest.mark.parametrize('line, code', [('nonsense', -32700), ('[]', -32600),
                                         ('{"jsonrpc": "2.0", "id": 1, "method": "x"}', -32601)])
-def test_a_bad_line_gets_an_error_and_the_next_line_is_served(connect, line, code):
+def test_bad_line_gets_an_error_and_the_next_line_is_served(connect, line, code):
     client = connect()
     client.process.stdin.write(line + '\n')
     client.process.stdin.flush()
@@ -394,7 +395,7 @@ def test_a_bad_line_gets_an_error_and_the_next_line_is_served(connect, line, cod
     assert client.process.poll() is None
 
 
-def test_a_line_that_is_too_long_gets_one_error(connect):
+def test_line_that_is_too_long_gets_one_error(connect):
     client = connect()
     client.process.stdin.write('x' * (25 << 20) + '\n')
     client.process.stdin.flush()
@@ -402,7 +403,7 @@ def test_a_line_that_is_too_long_gets_one_error(connect):
     assert client.ask('tools/list')['tools']
 
 
-def test_a_worker_that_dies_is_replaced(client, workspace):
+def test_worker_that_dies_is_replaced(client, workspace):
     (workspace / 'f').write_text('text')
     assert client.text('Read', file_path='f') == '1\ttext\n'
     for _ in range(3):
@@ -446,7 +447,7 @@ KEY = 'AKIA' + 'IOSFODNN7ABCDEFG'
 
 
 @pytest.mark.quick
-def test_the_refusal_of_a_denied_command_names_its_position(connect):
+def test_refusal_of_a_denied_command_names_its_position(connect):
     client = connect('--level', 'strict')
     assert client.refusal('Bash', command='echo a;\n  /usr/bin/sudo id') == (
         'command rejected: command uses denylisted token "/usr/bin/sudo" at line 2, column 3; '
@@ -472,7 +473,7 @@ def test_secrets_are_redacted_in_every_answer(connect, workspace):
     assert KEY not in json.dumps(client('Read', file_path=KEY))
 
 
-def test_a_secret_that_is_split_in_two_is_redacted(connect):
+def test_secret_that_is_split_in_two_is_redacted(connect):
     client = connect('--level', 'strict')
     # Split between two writes, and so between two calls of BashOutput.
     handle = client('Bash', command=f'printf {KEY[:9]}; sleep 0.5; echo {KEY[9:]}; sleep 60', run_in_background=True)[
@@ -489,7 +490,7 @@ def test_a_secret_that_is_split_in_two_is_redacted(connect):
     assert KEY[:9] not in text and 'elided' in text
 
 
-def test_a_policy_adds_patterns_of_secrets_and_the_record_counts_them(connect, home, workspace):
+def test_policy_adds_patterns_of_secrets_and_the_record_counts_them(connect, home, workspace):
     (workspace / 'p.yaml').write_text('gate:\n  secrets:\n    acme: "acme_[0-9]{4}"\nsecurity:\n  sandbox:\n    audit: '
                                       'true\n')
     client = connect('--level', 'strict', '-p', 'p.yaml')
@@ -507,7 +508,7 @@ def test_a_policy_adds_patterns_of_secrets_and_the_record_counts_them(connect, h
     assert KEY not in record.read_text()
 
 
-def test_an_invalid_shape_of_a_secret_is_refused_at_the_start(ringwall, workspace):
+def test_invalid_shape_of_a_secret_is_refused_at_the_start(ringwall, workspace):
     (workspace / 'p.yaml').write_text('gate:\n  secrets:\n    acme: "acme_[0-9{4}"\n')
     result = ringwall('mcp', '-p', 'p.yaml')
     assert result.returncode == 125 and "pattern 'acme'" in result.stderr
@@ -545,7 +546,7 @@ def test_with_one_workspace_no_tool_has_a_workspace_parameter(connect):
     assert "Read has no parameter 'workspace'" in client.refusal('Read', file_path='f', workspace='x')
 
 
-def test_a_refusal_names_the_rule_and_what_would_allow_it(connect, workspace):
+def test_refusal_names_the_rule_and_what_would_allow_it(connect, workspace):
     for folder in ('keys', 'fixed', '.git/hooks'):
         (workspace / folder).mkdir(parents=True)
     (workspace / 'keys/key').write_text('k')

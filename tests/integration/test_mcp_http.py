@@ -195,7 +195,7 @@ def test_token_host_and_origin_decide_who_may_connect(server, headers, status):
     assert ('Mcp-Session-Id' in answer) == (status == 200)
 
 
-def test_a_client_without_the_token_is_refused_before_it_sends_a_body(server):
+def test_client_without_the_token_is_refused_before_it_sends_a_body(server):
     """The server must not allocate memory for a body before it has checked the token."""
     with server.raw() as connection:
         connection.sendall(b'POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10000000\r\n'
@@ -245,7 +245,7 @@ def test_wrong_methods_paths_and_headers_are_refused(server, method, path, heade
     (b'{"jsonrpc":"2.0","id":null,"method":"ping"}', 400, -32600),
     (json.dumps({**call('ping'), 'jsonrpc': '1.0'}).encode(), 400, -32600),
 ])
-def test_a_body_that_is_not_a_message_is_refused(server, body, status, code):
+def test_body_that_is_not_a_message_is_refused(server, body, status, code):
     got, _, reply = server.post(body)
     assert (got, reply['error']['code']) == (status, code) and 'id' not in reply
 
@@ -327,7 +327,7 @@ def test_pipelined_requests_are_answered_in_order(server):
         assert [json.loads(read_answer(file)[1])['id'] for _ in bodies] == list(range(20))
 
 
-def test_a_pipelined_request_does_not_overtake_a_slow_one(server):
+def test_pipelined_request_does_not_overtake_a_slow_one(server):
     slow, fast = [json.dumps(call('tools/call', number, name='Bash', arguments={'command': command},
                                   _meta=META)).encode()
                   for number, command in ((1, 'sleep 0.4; echo first'), (2, 'echo second'))]
@@ -339,7 +339,7 @@ def test_a_pipelined_request_does_not_overtake_a_slow_one(server):
 
 
 @pytest.mark.parametrize('size', [1, 2, 7, 100000])
-def test_a_body_may_come_in_chunks_of_any_size(server, size):
+def test_body_may_come_in_chunks_of_any_size(server, size):
     chunks = b''.join(b'%x;ext=1\r\n%s\r\n' % (len(LIST[at:at + size]), LIST[at:at + size])
                       for at in range(0, len(LIST), size))
     with server.raw() as connection, connection.makefile('rb') as file:
@@ -347,7 +347,7 @@ def test_a_body_may_come_in_chunks_of_any_size(server, size):
         assert [read_answer(file)[0] for _ in range(2)] == [200, 200]
 
 
-def test_a_request_may_arrive_byte_by_byte(server):
+def test_request_may_arrive_byte_by_byte(server):
     with server.raw() as connection, connection.makefile('rb') as file:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         for byte in GOOD:
@@ -386,7 +386,7 @@ def test_connection_close_is_obeyed(server):
         assert b''.join(iter(lambda: connection.recv(65536), b'')).startswith(b'HTTP/1.1 200 OK\r\n')
 
 
-def test_the_answer_to_head_has_no_body(server):
+def test_answer_to_head_has_no_body(server):
     """The client would take a body for the next answer."""
     head = HEAD.replace(b'POST', b'HEAD') + b'\r\n'
     with server.raw() as connection, connection.makefile('rb') as file:
@@ -417,7 +417,7 @@ def test_connections_over_the_limit_are_closed_and_the_others_work(server):
 
 # Sessions.
 
-def test_a_session_has_a_box_of_its_own_until_it_is_deleted(server):
+def test_session_has_a_box_of_its_own_until_it_is_deleted(server):
     first, second = server.open(), server.open()
     assert first != second and re.fullmatch('[0-9a-f]{32}', first['Mcp_Session_Id'])
     wait_for(lambda: server.boxes() == 1)
@@ -444,7 +444,7 @@ def test_deleting_a_session_ends_its_calls(server, workspace):
     wait_for(lambda: server.boxes() == 1)
 
 
-def test_a_file_that_one_session_read_is_unread_in_another(server, workspace):
+def test_file_that_one_session_read_is_unread_in_another(server, workspace):
     (workspace / 'f').write_text('old')
     first, second = server.open(), server.open()
     server.post(tool('Read', file_path='f'), **first)
@@ -452,7 +452,7 @@ def test_a_file_that_one_session_read_is_unread_in_another(server, workspace):
     assert not server.post(tool('Write', file_path='f', content='new'), **first)[2]['result']['isError']
 
 
-def test_an_id_in_use_is_refused_within_a_session_but_not_between_clients(server, workspace):
+def test_id_in_use_is_refused_within_a_session_but_not_between_clients(server, workspace):
     session, answers = server.open(), []
     waits = tool('Bash', 7, command='until [ -e go ]; do sleep 0.02; done')
     waiting = threading.Thread(target=lambda: answers.append(server.ask(body=waits, **session).read()))
@@ -465,7 +465,7 @@ def test_an_id_in_use_is_refused_within_a_session_but_not_between_clients(server
     assert b'exit: 0' in answers[0]
 
 
-def test_a_session_over_the_limit_replaces_the_one_that_was_idle_longest(server):
+def test_session_over_the_limit_replaces_the_one_that_was_idle_longest(server):
     first, second = server.open(), server.open()
     rest = [server.open() for _ in range(SESSIONS - 2)]
     assert server.post(call('ping'), **first)[0] == 200      # now the second session is idle for longest
@@ -477,7 +477,7 @@ def test_a_session_over_the_limit_replaces_the_one_that_was_idle_longest(server)
 # Streams.
 
 @pytest.mark.heavy
-def test_a_session_ends_half_an_hour_after_its_last_request(serve, token_file):
+def test_session_ends_half_an_hour_after_its_last_request(serve, token_file):
     library, = pathlib.Path('/usr/lib').glob('*/faketime/libfaketime.so.1')
     server = serve('--http', '127.0.0.1:0', '--token-file', token_file,
                    wrapper=('env', f'LD_PRELOAD={library}', 'FAKETIME=+0 x300'))    # half an hour takes 6 s
@@ -492,7 +492,7 @@ def test_a_session_ends_half_an_hour_after_its_last_request(serve, token_file):
     wait_for(lambda: server.boxes() == boxes - 1)
 
 
-def test_a_slow_call_is_answered_by_a_stream(server):
+def test_slow_call_is_answered_by_a_stream(server):
     session = server.open()
     response = server.ask(body=tool('Bash', 5, command='sleep 1.3; echo late'), **session)
     assert (response.status, response.headers['Content-Type']) == (200, 'text/event-stream')
@@ -501,14 +501,14 @@ def test_a_slow_call_is_answered_by_a_stream(server):
     assert first.split('-')[0] == second.split('-')[0]
 
 
-def test_a_client_that_does_not_accept_streams_gets_json(server):
+def test_client_that_does_not_accept_streams_gets_json(server):
     response = server.ask(body=tool('Bash', command='sleep 1.3; echo late'),
                           **{**server.open(), 'Accept': 'application/json'})
     assert response.headers['Content-Type'] == 'application/json'
     assert text_of(json.loads(response.read())) == 'late\nexit: 0'
 
 
-def test_a_legacy_client_can_resume_a_lost_stream(server, workspace):
+def test_legacy_client_can_resume_a_lost_stream(server, workspace):
     session = server.open()
     command = 'until [ -e go ]; do sleep 0.02; done; echo done'
     connection = server.connect()
@@ -524,7 +524,7 @@ def test_a_legacy_client_can_resume_a_lost_stream(server, workspace):
     assert server.ask('GET', Last_Event_ID=last, **session).status == 404     # it was delivered
 
 
-def test_an_answer_is_kept_if_the_connection_is_lost(server, workspace):
+def test_answer_is_kept_if_the_connection_is_lost(server, workspace):
     session = server.open()
     connection = server.connect()
     response = server.ask(body=tool('Bash', 9, command='sleep 1.3; echo > finished; echo done'), connection=connection,
@@ -563,11 +563,11 @@ def test_only_the_newest_undelivered_answers_are_kept(server, workspace):
 
 
 @pytest.mark.parametrize('name', ['', '-', '1', '1-', '-1', '0-0', '99-1', '18446744073709551616-1', 'x-1', '1-1-1'])
-def test_an_unknown_event_id_is_refused(server, name):
+def test_unknown_event_id_is_refused(server, name):
     assert server.ask('GET', Last_Event_ID=name, **server.open()).status == 404
 
 
-def test_a_stream_cannot_be_resumed_by_another_session(server, workspace):
+def test_stream_cannot_be_resumed_by_another_session(server, workspace):
     """Both clients have the token, but an event's id is valid only in its own session."""
     session = server.open()
     response = server.ask(body=tool('Bash', command='until [ -e go ]; do sleep 0.02; done; echo done'), **session)
@@ -577,7 +577,7 @@ def test_a_stream_cannot_be_resumed_by_another_session(server, workspace):
     assert [text_of(reply) for _, reply in events(response)] == ['done\nexit: 0']
 
 
-def test_the_old_connection_of_a_resumed_stream_can_be_used_again(server, workspace):
+def test_old_connection_of_a_resumed_stream_can_be_used_again(server, workspace):
     """The end of the first call must not affect the second call, which uses the first call's connection."""
     session, connection = server.open(), server.connect()
     waits = 'until [ -e %s ]; do sleep 0.02; done; echo %s'
@@ -599,7 +599,7 @@ def test_the_old_connection_of_a_resumed_stream_can_be_used_again(server, worksp
     assert [text_of(reply) for _, reply in events(resumed)] == ['second\nexit: 0']
 
 
-def test_a_modern_client_that_disconnects_cancels_its_call(server, workspace):
+def test_modern_client_that_disconnects_cancels_its_call(server, workspace):
     connection = server.connect()
     command = 'echo > started; sleep 4.321; echo > ended'
     response = server.ask(body=call('tools/call', name='Bash', arguments={'command': command}, _meta=META),
@@ -613,7 +613,7 @@ def test_a_modern_client_that_disconnects_cancels_its_call(server, workspace):
     assert not (workspace / 'ended').exists()
 
 
-def test_a_legacy_client_cancels_a_call_by_a_notification(server, workspace):
+def test_legacy_client_cancels_a_call_by_a_notification(server, workspace):
     session = server.open()
     response = server.ask(body=tool('Bash', 3, command='echo > started; sleep 5.432; echo > ended'), **session)
     assert (workspace / 'started').exists()
@@ -624,7 +624,7 @@ def test_a_legacy_client_cancels_a_call_by_a_notification(server, workspace):
     assert not (workspace / 'ended').exists()
 
 
-def test_a_second_listening_stream_of_a_session_ends_the_first(server):
+def test_second_listening_stream_of_a_session_ends_the_first(server):
     session = server.open()
     first, second = server.ask('GET', **session), server.ask('GET', **session)
     assert (first.status, second.status) == (200, 200)
@@ -687,21 +687,21 @@ def test_token_files_that_are_refused(ringwall, token_file, content, mode, sente
     assert result.returncode != 0 and sentence in result.stderr
 
 
-def test_a_token_file_must_be_a_regular_file_and_needs_http(ringwall, home, token_file):
+def test_token_file_must_be_a_regular_file_and_needs_http(ringwall, home, token_file):
     for path in (home, home / 'none'):
         assert ringwall('mcp', '--http', '127.0.0.1:0', '--token-file', str(path)).returncode != 0
     assert '--token-file needs --http' in ringwall('mcp', '--token-file', str(token_file)).stderr
 
 
 @pytest.mark.only_root
-def test_a_token_file_of_another_user_is_refused(ringwall, token_file):
+def test_token_file_of_another_user_is_refused(ringwall, token_file):
     os.chown(token_file, 65534, 65534)
     assert 'must be a file of yours' in ringwall('mcp', '--http', '127.0.0.1:0', '--token-file', str(token_file)).stderr
 
 
 # A unix socket.
 
-def test_a_unix_socket_needs_no_token_and_is_removed_at_the_end(serve, home):
+def test_unix_socket_needs_no_token_and_is_removed_at_the_end(serve, home):
     path = home / 'socket'
     server = serve('--http', f'unix:{path}')
     assert server.startup_lines == [f'ringwall mcp: listening on unix:{path}\n']
@@ -714,7 +714,7 @@ def test_a_unix_socket_needs_no_token_and_is_removed_at_the_end(serve, home):
     assert not path.exists()
 
 
-def test_a_foreign_origin_is_refused_on_a_unix_socket_too(serve, home):
+def test_foreign_origin_is_refused_on_a_unix_socket_too(serve, home):
     path = home / 'socket'
     serve('--http', f'unix:{path}')
     connection = Unix(path)
@@ -722,7 +722,7 @@ def test_a_foreign_origin_is_refused_on_a_unix_socket_too(serve, home):
     assert connection.getresponse().status == 403
 
 
-def test_a_stale_socket_is_replaced_but_one_in_use_is_not(serve, ringwall, home):
+def test_stale_socket_is_replaced_but_one_in_use_is_not(serve, ringwall, home):
     path = home / 'socket'
     with socket.socket(socket.AF_UNIX) as left:
         left.bind(str(path))
@@ -732,13 +732,13 @@ def test_a_stale_socket_is_replaced_but_one_in_use_is_not(serve, ringwall, home)
     assert server.open(connection=Unix(path))
 
 
-def test_a_file_that_is_not_a_socket_is_not_removed(ringwall, home):
+def test_file_that_is_not_a_socket_is_not_removed(ringwall, home):
     (home / 'file').write_text('precious')
     assert 'exists and is not a socket' in ringwall('mcp', '--http', f'unix:{home}/file').stderr
     assert (home / 'file').read_text() == 'precious'
 
 
-def test_a_session_cannot_be_used_through_another_listener(serve, home, token_file):
+def test_session_cannot_be_used_through_another_listener(serve, home, token_file):
     """A client with the token cannot use a session that was opened on the unix socket, nor the other way round."""
     path = home / 'socket'
     server = serve('--http', '127.0.0.1:0', '--http', f'unix:{path}', '--token-file', token_file)

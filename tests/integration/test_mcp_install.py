@@ -118,7 +118,7 @@ def test_without_a_workspace_the_server_gets_the_folder_that_is_open(ringwall, c
     ('gemini', 'project', 'mcp add --scope project NAME COMMAND -- ARGS'),
     ('vscode', 'user', '--add-mcp JSON'),
 ])
-def test_the_clients_own_command_adds_the_same_entry(ringwall, tmp_path, workspace, client, scope, words):
+def test_clients_own_command_adds_the_same_entry(ringwall, tmp_path, workspace, client, scope, words):
     """The printed line is run by a shell; a program that prints its arguments stands in for the client."""
     odd = workspace / 'it\'s "a" \\x\n\x01\x7f ünï*{\U0001f600'
     odd.mkdir()
@@ -156,7 +156,7 @@ def test_variables_of_the_environment_move_the_file_of_a_client(ringwall, tmp_pa
 
 @each_client
 @each_scope
-def test_a_written_file_starts_a_server(ringwall, build, home, workspace, config_path, client, scope):
+def test_written_file_starts_a_server(ringwall, build, home, workspace, config_path, client, scope):
     (workspace / 'here').write_text('found\n')
     path = home / CLIENTS[client][0] if scope == 'user' else workspace / CLIENTS[client][1]
     result = ringwall('mcp', 'install', client, '--write', '--scope', scope, '--readonly')
@@ -247,7 +247,7 @@ def test_replacing_another_entry_needs_force_and_earlier_backups_are_kept(ringwa
     ('codex', 'a = 1\nb = "x\n', '2:5: this string does not end on its line'),
     ('codex', 'mcp_servers = {}\n', '1:1: the servers are not written as tables here'),
 ])
-def test_a_file_that_cannot_be_parsed_is_not_changed(ringwall, config_path, client, text, where):
+def test_file_that_cannot_be_parsed_is_not_changed(ringwall, config_path, client, text, where):
     path = config_path(client)
     path.write_text(text)
     result = ringwall('mcp', 'install', client, '--write', '--force')
@@ -263,7 +263,7 @@ def test_a_file_that_cannot_be_parsed_is_not_changed(ringwall, config_path, clie
 # Symbolic links.
 
 @each_client
-def test_a_symbolic_link_to_the_file_is_kept(ringwall, home, config_path, client):
+def test_symbolic_link_to_the_file_is_kept(ringwall, home, config_path, client):
     """People who keep such files in a repository elsewhere have symbolic links."""
     (home / 'dotfiles').mkdir()
     target = home / 'dotfiles/file'
@@ -277,14 +277,14 @@ def test_a_symbolic_link_to_the_file_is_kept(ringwall, home, config_path, client
     assert (home / 'dotfiles/file.ringwall-backup').read_text() == existing(client)
 
 
-def test_a_symbolic_link_to_the_directory_is_followed(ringwall, home):
+def test_symbolic_link_to_the_directory_is_followed(ringwall, home):
     (home / 'dotfiles').mkdir()
     (home / '.codex').symlink_to('dotfiles')
     ringwall('mcp', 'install', 'codex', '--write', check=True)
     assert (home / '.codex').is_symlink() and (home / 'dotfiles/config.toml').is_file()
 
 
-def test_a_dangling_link_is_refused(ringwall, home, config_path):
+def test_dangling_link_is_refused(ringwall, home, config_path):
     path = config_path('claude')
     path.symlink_to('nowhere')
     result = ringwall('mcp', 'install', 'claude', '--write')
@@ -336,7 +336,7 @@ def test_directories_and_fifos_are_refused(ringwall, home, config_path):
 
 
 def install_with_fault(build, home, log, client, fault_at, action):
-    return subprocess.run([build / 'tests/helpers/inject', log, fault_at, action, '--', build / 'ringwall', 'mcp',
+    return subprocess.run([build / 'tests/helpers/inject_fault', log, fault_at, action, '--', build / 'ringwall', 'mcp',
                            'install', client,
                            '--write', '--force'], cwd=home, env={'HOME': str(home), 'PATH': '/usr/bin:/bin'},
                           capture_output=True, text=True, timeout=60)
@@ -439,7 +439,7 @@ def test_names_that_clients_refuse_are_refused(ringwall, home, name):
 
 @pytest.mark.parametrize('name, refused', [('${HOME}', {'claude', 'gemini', 'cursor', 'vscode'}), ('$HOME', {'gemini'}),
                                            ('a$', set())])
-def test_a_path_in_which_the_client_would_expand_a_variable_is_refused(ringwall, workspace, name, refused):
+def test_path_in_which_the_client_would_expand_a_variable_is_refused(ringwall, workspace, name, refused):
     odd = workspace / name
     odd.mkdir()
     for client in CLIENTS:
@@ -448,7 +448,7 @@ def test_a_path_in_which_the_client_would_expand_a_variable_is_refused(ringwall,
         assert client not in refused or "would expand a variable in" in result.stderr
 
 
-def test_a_path_that_is_not_utf8_is_refused(ringwall, workspace):
+def test_path_that_is_not_utf8_is_refused(ringwall, workspace):
     result = ringwall('mcp', 'install', 'claude', '--ro', os.fsencode(workspace) + b'/\xff')
     assert (result.returncode, result.stdout) == (REFUSED, '')
     assert "\\xff' is not UTF-8, which JSON requires" in result.stderr
@@ -461,14 +461,14 @@ def test_a_path_that_is_not_utf8_is_refused(ringwall, workspace):
     (['claude', '--print', '--write'], '--print and --write exclude each other'),
     (['claude', '--scope', 'local'], "option '--scope' takes user|project, not 'local'"),
 ])
-def test_a_mistake_on_the_command_line_is_explained(ringwall, home, arguments, message):
+def test_mistake_on_the_command_line_is_explained(ringwall, home, arguments, message):
     result = ringwall('mcp', 'install', *arguments)
     assert (result.returncode, result.stdout) == (REFUSED, '')
     assert result.stderr.splitlines() == [f'ringwall mcp install: {message}', "try 'ringwall mcp install --help'"]
     assert not (home / '.claude.json').exists()
 
 
-def test_an_invalid_policy_or_workspace_is_refused_at_installation(ringwall, home, workspace):
+def test_invalid_policy_or_workspace_is_refused_at_installation(ringwall, home, workspace):
     (workspace / 'policy.yaml').write_text('modee: auto\n')
     result = ringwall('mcp', 'install', 'claude', '--write', '--policy', 'policy.yaml')
     assert (result.returncode, result.stdout) == (REFUSED, '')
@@ -479,7 +479,7 @@ def test_an_invalid_policy_or_workspace_is_refused_at_installation(ringwall, hom
     assert not (home / '.claude.json').exists()
 
 
-def test_the_entry_names_the_program_that_runs_also_through_a_link(ringwall, build, tmp_path):
+def test_entry_names_the_program_that_runs_also_through_a_link(ringwall, build, tmp_path):
     (tmp_path / 'link').symlink_to(build / 'ringwall')
     result = subprocess.run([tmp_path / 'link', 'mcp', 'install', 'claude'], env={'HOME': '/home/x'},
                             capture_output=True, text=True)

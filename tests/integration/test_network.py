@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from processes import files_of_all, with_word
+from procfs import files_of_all, with_word
 
 LEVELS = pytest.mark.parametrize('level', ['strict', 'maximum'])
 
@@ -77,7 +77,7 @@ def wait_for(condition, seconds=10):
 
 @LEVELS
 @pytest.mark.parametrize('host', ['127.0.0.1', 'localhost', '::1'])
-def test_an_allowed_port_of_the_host_can_be_reached(python, service, level, host):
+def test_allowed_port_of_the_host_can_be_reached(python, service, level, host):
     result = python(connect_program(host, service), '--allow-local-port', str(service), level=level)
     assert (result.returncode, result.stdout, result.stderr) == (0, 'the host greets\n', '')
 
@@ -91,7 +91,7 @@ def test_other_ports_of_the_host_cannot_be_reached(python, service, level):
                   level=level).stdout == 'ConnectionRefusedError 111\n'
 
 
-def test_an_allowed_port_without_a_service_is_reported(python):
+def test_allowed_port_without_a_service_is_reported(python):
     port = free_port()
     result = python(connect_program('127.0.0.1', port), '--allow-local-port', str(port))
     assert result.stdout.startswith('ConnectionResetError')
@@ -112,7 +112,7 @@ with socket.create_server(('127.0.0.1', {port})) as listener:
 
 
 @LEVELS
-def test_a_published_port_can_be_reached_from_the_host(build, home, workspace, level):
+def test_published_port_can_be_reached_from_the_host(build, home, workspace, level):
     port = free_port()
     with subprocess.Popen([build / 'ringwall', 'run', '--level', level, '--publish', str(port), '--',
                            '/usr/bin/python3', '-c',
@@ -128,7 +128,7 @@ def test_a_published_port_can_be_reached_from_the_host(build, home, workspace, l
         socket.create_connection(('127.0.0.1', port), timeout=5)
 
 
-def test_a_port_in_use_cannot_be_published(ringwall, service):
+def test_port_in_use_cannot_be_published(ringwall, service):
     result = ringwall('run', '--publish', str(service), '--', 'echo', 'ran')
     assert (result.returncode, result.stdout) == (125, '')
     assert f'cannot publish port {service}: Address already in use' in result.stderr
@@ -137,7 +137,7 @@ def test_a_port_in_use_cannot_be_published(ringwall, service):
 # --- unix sockets ---
 
 @LEVELS
-def test_an_allowed_unix_socket_can_be_reached_and_its_neighbour_cannot(python, level):
+def test_allowed_unix_socket_can_be_reached_and_its_neighbour_cannot(python, level):
     program = '''
 import socket, sys
 for path in {paths!r}:
@@ -168,7 +168,7 @@ for path in {paths!r}:
 # --- names and addresses ---
 
 @LEVELS
-def test_an_allowed_name_has_fixed_addresses_and_other_names_do_not_exist(python, level):
+def test_allowed_name_has_fixed_addresses_and_other_names_do_not_exist(python, level):
     result = python('''
 import socket
 def look_up(name):
@@ -194,7 +194,7 @@ for name in ('one.example.com', 'ONE.example.com.', 'two.example.com', 'example.
 @LEVELS
 @pytest.mark.parametrize('address', ['192.0.2.1', '2001:db8::1', '198.18.0.77', 'fd72:696e:6777:616c::77',
                                      '::ffff:192.0.2.1'])
-def test_a_connection_to_an_address_without_a_name_is_refused(python, level, address):
+def test_connection_to_an_address_without_a_name_is_refused(python, level, address):
     result = python(f'''
 import socket
 s = socket.create_connection(({address!r}, 80), timeout=5)
@@ -268,8 +268,9 @@ try:
 except OSError as e:
     print(e.strerror)
 ''' + connect_program('127.0.0.1', service)
-    withhold, = build.glob('**/withhold')
-    result = subprocess.run([withhold, 'socket:16=EPROTONOSUPPORT', '--', build / 'ringwall', 'run', '--allow-domain',
+    deny_syscalls, = build.glob('**/deny_syscalls')
+    result = subprocess.run([deny_syscalls, 'socket:16=EPROTONOSUPPORT', '--', build / 'ringwall', 'run',
+                             '--allow-domain',
                              'example.com',
                              '--allow-local-port', str(service), '--', '/usr/bin/python3', '-c', program],
                             cwd=workspace, text=True,
@@ -308,7 +309,7 @@ def test_egress_has_no_capabilities_no_environment_and_no_files(waiting_box):
         assert kinds <= {'socket', 'pipe', 'anon_inode', '/dev/null'}
 
 
-def test_a_killed_egress_leaves_the_box_without_network(waiting_box):
+def test_killed_egress_leaves_the_box_without_network(waiting_box):
     egress, = egress_of(waiting_box.pid)
     os.kill(egress, signal.SIGKILL)
     while_it_runs = iter(waiting_box.stderr.readline, '')
@@ -342,7 +343,7 @@ def run_with_egress(build, home, workspace):
     return run
 
 
-def test_a_missing_egress_is_an_error(run_with_egress):
+def test_missing_egress_is_an_error(run_with_egress):
     result = run_with_egress(None)
     assert (result.returncode, result.stdout) == (125, '') and 'ringwall-egress is not installed' in result.stderr
 
@@ -353,7 +354,7 @@ def test_a_missing_egress_is_an_error(run_with_egress):
                                     'head -c 100000 /dev/zero >&3; exec sleep MARK'],
                          ids=['silent', 'nonsense', 'closes-socket-to-front', 'closes-socket-to-keeper', 'exits',
                               'zeros'])
-def test_an_egress_that_does_not_serve_is_an_error(run_with_egress, script):
+def test_egress_that_does_not_serve_is_an_error(run_with_egress, script):
     """If egress was replaced, or is hostile from the start, the command does not run, and egress does not survive."""
     flags = ['--timeout', '3s'] if script.startswith('exec sleep') else []
     mark = f'86395.{secrets.randbelow(10 ** 12):012}'

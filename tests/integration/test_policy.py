@@ -72,7 +72,7 @@ def assert_no_control_characters(result):
 # Mistakes.
 
 @pytest.mark.quick
-def test_a_mistake_is_shown_with_position_line_caret_and_suggestion(ringwall, policy):
+def test_mistake_is_shown_with_position_line_caret_and_suggestion(ringwall, policy):
     name = policy('mode: auto\nsecurity:\n  sandbox:\n    levl: strict\n')
     result = ringwall('policy', 'check', name)
     assert (result.returncode, result.stdout) == (RINGWALL_FAILED, '')
@@ -119,21 +119,21 @@ def test_one_run_reports_all_mistakes_of_all_files(ringwall, policy):
     ('a: [', 'flow'),
     ('\tmode: auto', 'tab'),
 ])
-def test_the_message_says_what_is_expected(ringwall, policy, text, expected):
+def test_message_says_what_is_expected(ringwall, policy, text, expected):
     result = ringwall('policy', 'check', policy(text + '\n'))
     assert result.returncode == RINGWALL_FAILED
     assert expected in result.stderr
     assert re.match(r'p1\.yaml:\d+:\d+: error: ', result.stderr)
 
 
-def test_a_command_without_the_permission_to_execute_is_a_warning(ringwall, policy):
+def test_command_without_the_permission_to_execute_is_a_warning(ringwall, policy):
     name = policy(server('{command: x, sandbox: {permissions: [fs.read]}}'))
     result = ringwall('policy', 'check', name)
     assert (result.returncode, result.stdout) == (0, f'{name}: ok\n')
     assert 'warning' in result.stderr and 'process.exec' in result.stderr
 
 
-def test_the_json_output_has_the_same_messages(check, policy):
+def test_json_output_has_the_same_messages(check, policy):
     name, good = policy('mode: fast\nlevle: 1\n'), policy('')
     answer, status = check(name, good)
     assert status == RINGWALL_FAILED
@@ -154,7 +154,7 @@ def test_show_reports_mistakes_in_json_too(ringwall, policy):
     assert answer['ok'] is False and answer['messages'][0]['line'] == 1
 
 
-def test_a_bad_file_after_one_with_very_many_mistakes_is_still_reported(check, policy):
+def test_bad_file_after_one_with_very_many_mistakes_is_still_reported(check, policy):
     very_bad = policy(''.join(f'k{i}: 1\n' for i in range(60)))
     bad = policy('nonsense: 1\n')
     answer, status = check(very_bad, bad)
@@ -162,7 +162,7 @@ def test_a_bad_file_after_one_with_very_many_mistakes_is_still_reported(check, p
     assert answer['files'] == [{'file': very_bad, 'ok': False}, {'file': bad, 'ok': False}]
 
 
-def test_a_file_that_is_given_twice_gets_two_verdicts(check, policy):
+def test_file_that_is_given_twice_gets_two_verdicts(check, policy):
     name = policy('nonsense: 1\n')
     answer, status = check(name, name)
     assert status == RINGWALL_FAILED
@@ -178,7 +178,7 @@ def test_messages_with_long_names_are_not_lost_in_json(check, policy, shift):
 # The plan.
 
 @pytest.mark.quick
-def test_the_default_plan_says_where_each_rule_comes_from(ringwall, show, workspace, home):
+def test_default_plan_says_where_each_rule_comes_from(ringwall, show, workspace, home):
     plan = show()
     assert plan['workspace'] == str(workspace) and plan['home'] == str(home)
     assert str(workspace) in rules(plan, 'write')
@@ -227,7 +227,7 @@ def test_flags_become_part_of_the_plan(show, workspace, home):
     (['--timeout', '0'], '--timeout'), (['--workspace', '/'], '--workspace'), (['--workspace', 'missing'], 'missing'),
     (['--processes', '-1'], '--processes'),
 ])
-def test_a_wrong_flag_is_named(ringwall, flags, expected):
+def test_wrong_flag_is_named(ringwall, flags, expected):
     result = ringwall('policy', 'show', *flags)
     assert (result.returncode, result.stdout) == (RINGWALL_FAILED, '')
     assert expected in result.stderr
@@ -236,7 +236,7 @@ def test_a_wrong_flag_is_named(ringwall, flags, expected):
 @pytest.mark.parametrize('flag', [
     '--ro', '--rw', '--deny-read', '--allow-domain', '--env', '--workspace', '--policy', '--settings', '--ceiling',
 ])
-def test_a_flag_that_is_not_utf8_is_refused_and_escaped_in_the_message(ringwall, workspace, flag):
+def test_flag_that_is_not_utf8_is_refused_and_escaped_in_the_message(ringwall, workspace, flag):
     (workspace / 'x').mkdir()
     value = b'x\xff\x1b[2J'
     os.mkdir(os.fsencode(workspace) + b'/' + value)
@@ -261,13 +261,13 @@ def test_no_rule_is_lost_when_a_name_is_not_utf8(ringwall, workspace):
 
 
 @pytest.mark.parametrize('home_value', ['/', None, '', 'relative', '/nonexistent'])
-def test_an_unusual_home_makes_no_broken_rules(show, home_value):
+def test_unusual_home_makes_no_broken_rules(show, home_value):
     plan = show(env={'HOME': home_value})
     assert '/' not in rules(plan)
     assert not any('//' in path or path.endswith('/') for path in rules(plan))
 
 
-def test_a_relative_workdir_is_relative_to_the_policy_file(show, policy, workspace):
+def test_relative_workdir_is_relative_to_the_policy_file(show, policy, workspace):
     (workspace / 'conf/project').mkdir(parents=True)
     name = policy('runtime: {workdir: ./project}\n', 'conf/policy.yaml')
     assert show('--policy', name)['workspace'] == f'{workspace}/conf/project'
@@ -275,7 +275,7 @@ def test_a_relative_workdir_is_relative_to_the_policy_file(show, policy, workspa
     assert show('--policy', workspace / name, '--workspace', '.')['workspace'] == str(workspace)
 
 
-def test_a_missing_workdir_is_reported_with_its_position(ringwall, policy):
+def test_missing_workdir_is_reported_with_its_position(ringwall, policy):
     result = ringwall('policy', 'show', '--policy', policy('runtime:\n  workdir: ./gone\n'))
     assert result.returncode == RINGWALL_FAILED
     assert 'p1.yaml:2:12' in result.stderr and 'gone' in result.stderr
@@ -291,7 +291,7 @@ def test_settings_of_srt_are_recognised_and_can_be_used(check, show, workspace):
     assert f'{workspace}/x' in rules(show('--settings', 'srt.json'), 'deny_read')
 
 
-def test_the_plan_shows_what_a_ceiling_cut_and_which_line_did(ringwall, show, policy):
+def test_plan_shows_what_a_ceiling_cut_and_which_line_did(ringwall, show, policy):
     own = policy('security: {sandbox: {allow_paths: ["/srv:rw"]}}\nnetwork: {allowed_domains: [a.org, b.org]}\n')
     ceiling = policy('filesystem: {allow_write: ["{workspace}"], deny_read: [/srv/no]}\n'
                      'network: {allowed_domains: [b.org]}\n'
@@ -325,7 +325,7 @@ def test_flags_set_the_network_and_a_ceiling_cuts_it(ringwall, show, policy, wor
         assert f'\n  {line} ' in text
 
 
-def test_a_private_host_that_is_not_allowed_is_a_warning(ringwall, policy):
+def test_private_host_that_is_not_allowed_is_a_warning(ringwall, policy):
     name = policy('network: {allow_private: [a.org]}\n')
     result = ringwall('policy', 'check', name)
     assert (result.returncode, result.stdout) == (0, f'{name}: ok\n')
@@ -335,7 +335,7 @@ def test_a_private_host_that_is_not_allowed_is_a_warning(ringwall, policy):
 # Policies in the workspace.
 
 @pytest.mark.parametrize('name', ['ringwall.yaml', '.ringwall.yaml', 'policy.yaml', '.config/ringwall/policy.yaml'])
-def test_a_policy_in_the_workspace_is_not_used_until_named(ringwall, show, policy, workspace, name):
+def test_policy_in_the_workspace_is_not_used_until_named(ringwall, show, policy, workspace, name):
     policy('security: {sandbox: {allow_paths: ["/srv:rw"]}}\n', name)
     assert '/srv' not in rules(show())
     named = show('--policy', name)
@@ -346,7 +346,7 @@ def test_a_policy_in_the_workspace_is_not_used_until_named(ringwall, show, polic
         assert 'not used' not in ringwall('policy', 'show', '--policy', name).stderr
 
 
-def test_a_policy_in_use_is_protected_under_each_of_its_paths(show, workspace, policy):
+def test_policy_in_use_is_protected_under_each_of_its_paths(show, workspace, policy):
     policy('mode: auto\n', 'real/policy.yaml')
     (workspace / 'link.yaml').symlink_to('real/policy.yaml')
     (workspace / 'dir').symlink_to('real')
@@ -357,7 +357,7 @@ def test_a_policy_in_use_is_protected_under_each_of_its_paths(show, workspace, p
     assert f'{workspace}/real/policy.yaml' in rules(show('--ceiling', 'real/policy.yaml'), 'protect')
 
 
-def test_the_path_of_a_policy_that_does_not_exist_yet_is_protected(show, workspace):
+def test_path_of_a_policy_that_does_not_exist_yet_is_protected(show, workspace):
     """Otherwise an agent could write the policy that the next run reads as the person's own."""
     plan = show(env={'XDG_CONFIG_HOME': f'{workspace}/conf'})
     assert {f'{workspace}/conf/ringwall', f'{workspace}/conf/ringwall/policy.yaml'} & set(rules(plan, 'protect'))
@@ -420,7 +420,7 @@ def test_xdg_config_home_moves_the_persons_policy_if_it_is_absolute(run_with_etc
 
 
 @pytest.mark.quick
-def test_the_machines_ceiling_cuts_policies_flags_and_other_ceilings(run_with_etc, policy):
+def test_machines_ceiling_cuts_policies_flags_and_other_ceilings(run_with_etc, policy):
     ceiling = {'ceiling.yaml': 'filesystem: {allow_write: ["{workspace}"]}\nnetwork: {allowed_domains: [a.org]}\n'
                                'security: {sandbox: {level: strict, resources: {memory: 1GiB}}}\nmode: accept-edits\n',
                'policy.yaml': 'mode: auto\n'}
@@ -436,7 +436,7 @@ def test_the_machines_ceiling_cuts_policies_flags_and_other_ceilings(run_with_et
 
 
 @pytest.mark.parametrize('text', ['levle: strict\n', 'runtime: {workdir: /srv}\n', 'a: [\n', '\0'])
-def test_an_invalid_ceiling_of_the_machine_is_an_error(run_with_etc, text):
+def test_invalid_ceiling_of_the_machine_is_an_error(run_with_etc, text):
     result = run_with_etc({'ceiling.yaml': text}, 'policy', 'show', '--json')
     assert result.returncode == RINGWALL_FAILED
     assert json.loads(result.stdout)['messages'][0]['file'] == '/etc/ringwall/ceiling.yaml'
@@ -547,7 +547,7 @@ def nest(path, value):
     return value
 
 
-def test_the_schema_has_exactly_the_keys_that_the_checker_knows(schema, check, policy):
+def test_schema_has_exactly_the_keys_that_the_checker_knows(schema, check, policy):
     count = 0
     for path, known in schema_maps(schema):
         if '*' in known:
@@ -595,7 +595,7 @@ def test_schema_and_checker_have_the_same_words_and_bounds(schema, check, policy
 
 # No side effects.
 
-def test_the_policy_verbs_change_no_file(ringwall, home, workspace, policy):
+def test_policy_verbs_change_no_file(ringwall, home, workspace, policy):
     name = policy('mode: auto\n')
     before = {path: (path.lstat().st_mtime_ns, stat.S_IFMT(path.lstat().st_mode)) for path in home.rglob('*')}
     ringwall('policy', 'check', name)

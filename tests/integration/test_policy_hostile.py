@@ -50,7 +50,7 @@ def make_socket(path):
 ], ids=lambda value: value if isinstance(value, str) else '')
 @pytest.mark.parametrize('verb', [['policy', 'check'], ['policy', 'show', '--policy'], ['policy', 'show', '--settings'],
                                   ['policy', 'show', '--ceiling']], ids=' '.join)
-def test_a_path_that_is_not_a_policy_file_is_refused_at_once(ringwall, workspace, make, expected, verb):
+def test_path_that_is_not_a_policy_file_is_refused_at_once(ringwall, workspace, make, expected, verb):
     path = workspace / 'odd.yaml'
     make(path)
     result = ringwall(*verb, 'odd.yaml', timeout=10)
@@ -61,7 +61,7 @@ def test_a_path_that_is_not_a_policy_file_is_refused_at_once(ringwall, workspace
 @pytest.mark.only_user
 @pytest.mark.parametrize('verb', [['policy', 'check'], ['policy', 'show', '--policy'], ['policy', 'show', '--ceiling']],
                          ids=' '.join)
-def test_an_unreadable_policy_is_an_error(ringwall, policy, workspace, verb):
+def test_unreadable_policy_is_an_error(ringwall, policy, workspace, verb):
     name = policy('mode: auto\n')
     (workspace / name).chmod(0)
     result = ringwall(*verb, name)
@@ -70,7 +70,7 @@ def test_an_unreadable_policy_is_an_error(ringwall, policy, workspace, verb):
 
 
 @pytest.mark.only_user
-def test_an_unreadable_policy_in_the_home_is_an_error_and_not_skipped(ringwall, home):
+def test_unreadable_policy_in_the_home_is_an_error_and_not_skipped(ringwall, home):
     own = home / '.config/ringwall/policy.yaml'
     own.parent.mkdir(parents=True)
     own.write_text('mode: auto\n')

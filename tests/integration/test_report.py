@@ -30,7 +30,7 @@ def test_refusals_are_reported_if_the_command_fails(ringwall, no_sockets):
                              f'({no_sockets}:1:31)\n')
 
 
-def test_a_refusal_names_the_setting_behind_it(ringwall, workspace):
+def test_refusal_names_the_setting_behind_it(ringwall, workspace):
     (workspace / 'p.yaml').write_text('tools:\n  modules:\n    filesystem:\n')
     result = ringwall('run', '-p', 'p.yaml', '--', 'sh', '-c', 'exec ls')
     assert result.returncode != 0 and ': starting a program (execve), by allow_exec (' in result.stderr
@@ -64,7 +64,7 @@ def test_many_different_refusals_are_counted_in_a_bounded_list(ringwall, workspa
 # --- --json-report ---
 
 @pytest.mark.parametrize('level', ['standard', 'strict', 'maximum'])
-def test_the_report_has_command_walls_and_end(ringwall, workspace, level):
+def test_report_has_command_walls_and_end(ringwall, workspace, level):
     ringwall('run', '--level', level, '--timeout', '1m', '--json-report', 'r.json', '--', 'sh', '-c', 'kill -9 $$')
     report = json.loads((workspace / 'r.json').read_text())
     assert report['command'] == ['sh', '-c', 'kill -9 $$'] and report['workspace'] == str(workspace)
@@ -78,7 +78,7 @@ def test_the_report_has_command_walls_and_end(ringwall, workspace, level):
     assert stat.S_IMODE((workspace / 'r.json').stat().st_mode) == 0o600
 
 
-def test_the_report_goes_to_a_descriptor_that_the_command_cannot_write_to(build, home, workspace):
+def test_report_goes_to_a_descriptor_that_the_command_cannot_write_to(build, home, workspace):
     reader, writer = os.pipe()
     subprocess.run([build / 'ringwall', 'run', '--json-report', str(writer), '--', 'sh', '-c', f'echo x >&{writer}'],
                    cwd=workspace, env={'HOME': str(home), 'PATH': '/usr/bin:/bin'}, pass_fds=[writer], check=False,
@@ -93,14 +93,14 @@ def test_the_report_goes_to_a_descriptor_that_the_command_cannot_write_to(build,
     (['--', 'no-such-command'], 'not_started', 'cannot run no-such-command'),
     (['--unix-socket', '/run/x', '--', 'true'], 'failed', 'cannot open the unix socket /run/x'),
 ])
-def test_the_report_says_how_the_command_ended(ringwall, workspace, flags, how, error):
+def test_report_says_how_the_command_ended(ringwall, workspace, flags, how, error):
     ringwall('run', '--json-report', 'r.json', *flags)
     end = json.loads((workspace / 'r.json').read_text())['end']
     assert end['how'] == how and (error is None or error in end['error'])
 
 
 @pytest.mark.parametrize('path', ['link', 'folder/r.json'])
-def test_the_report_does_not_follow_symbolic_links_in_the_workspace(ringwall, home, workspace, path):
+def test_report_does_not_follow_symbolic_links_in_the_workspace(ringwall, home, workspace, path):
     (home / 'r.json').write_text('precious')
     (workspace / 'link').symlink_to('../r.json')
     (workspace / 'folder').symlink_to('..')
@@ -116,14 +116,14 @@ def test_level_off_refuses_to_record_or_report(ringwall, home, workspace):
 
 
 @pytest.mark.parametrize('path', ['/no/such/folder/r.json', '99', ''])
-def test_the_command_does_not_run_if_the_report_cannot_be_written(ringwall, workspace, path):
+def test_command_does_not_run_if_the_report_cannot_be_written(ringwall, workspace, path):
     result = ringwall('run', '--json-report', path, '--', 'touch', 'ran')
     assert result.returncode == 125 and 'report' in result.stderr and not (workspace / 'ran').exists()
 
 
 # --- --audit ---
 
-def test_the_record_has_the_events_of_each_run_and_is_appended_to(ringwall, home, no_sockets):
+def test_record_has_the_events_of_each_run_and_is_appended_to(ringwall, home, no_sockets):
     path = home / 'audit.jsonl'
     for _ in range(2):
         ringwall('run', '-p', no_sockets, '--audit', str(path), '--', 'python3', '-c', SOCKETS)
@@ -136,7 +136,7 @@ def test_the_record_has_the_events_of_each_run_and_is_appended_to(ringwall, home
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
-def test_a_policy_with_audit_records_in_the_state_directory(ringwall, home, workspace):
+def test_policy_with_audit_records_in_the_state_directory(ringwall, home, workspace):
     (workspace / 'p.yaml').write_text('security: {sandbox: {audit: true}}\n')
     assert ringwall('run', '-p', 'p.yaml', '--', 'true').returncode == 0
     [path] = (home / '.local/state/ringwall/audit').iterdir()
@@ -148,7 +148,7 @@ def test_a_policy_with_audit_records_in_the_state_directory(ringwall, home, work
     ('{home}/link', 'link'), ('{home}/open', 'can be written by others'), ('/dev/null', 'the box may write'),
     ('{home}', 'directory'),
 ])
-def test_a_record_that_could_be_forged_or_not_written_is_refused(ringwall, home, workspace, path, error):
+def test_record_that_could_be_forged_or_not_written_is_refused(ringwall, home, workspace, path, error):
     (home / 'target').write_text('')
     (home / 'link').symlink_to('target')
     (home / 'open').write_text('')

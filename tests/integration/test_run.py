@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from processes import with_word
+from procfs import with_word
 
 LEVELS = ['standard', 'strict', 'maximum']
 NAMESPACE_LEVELS = LEVELS[1:]
@@ -94,14 +94,14 @@ def test_only_files_in_the_workspace_are_kept(inside, home, workspace):
     assert not pathlib.Path('/tmp/lost').exists()
 
 
-def test_a_run_creates_nothing_in_the_workspace(inside, workspace):
+def test_run_creates_nothing_in_the_workspace(inside, workspace):
     for name in ('.git', '.vscode', 'package-lock.json'):
         assert not (workspace / name).exists()
     assert inside('true').returncode == 0
     assert list(workspace.iterdir()) == []
 
 
-def test_the_command_gets_only_a_few_variables_and_those_of_the_flags(inside):
+def test_command_gets_only_a_few_variables_and_those_of_the_flags(inside):
     result = inside('env | cut -d= -f1 | sort', env={'SECRET': 'x', 'KEPT': 'y', 'LANG': 'C'})
     names = set(result.stdout.split()) - {'PWD', 'OLDPWD', 'SHLVL', '_'}
     assert names <= {'PATH', 'HOME', 'LANG', 'TERM', 'USER', 'TMPDIR'}
@@ -135,7 +135,7 @@ def test_programs_can_serve_and_connect_on_the_loopback(inside):
 
 
 @with_namespaces
-def test_the_loopback_of_a_box_is_not_that_of_another(ringwall, level):
+def test_loopback_of_a_box_is_not_that_of_another(ringwall, level):
     """Both listen on the same port at the same time, and each reaches its own server."""
     script = 'echo {0} > {0}.txt; python3 -m http.server 8124 >{0}.log 2>&1 & ' \
              'for i in $(seq 50); do curl -sf http://127.0.0.1:8124/{0}.txt && break; sleep 0.1; done; sleep 1'
@@ -155,7 +155,7 @@ def test_at_standard_a_refused_socket_says_what_would_allow_it(ringwall):
 
 # --- variables and paths ---
 
-def test_a_pattern_passes_on_the_variables_whose_names_match(inside):
+def test_pattern_passes_on_the_variables_whose_names_match(inside):
     outside = {'KEY_A': '1', 'KEY_B': 'two words', 'KEYS': '3', 'MY_KEY_A': '4', 'KEY_C': 'outside',
                'BASH_FUNC_KEY_f%%': '() { :; }'}
     result = inside('env | grep KEY | sort', '--env', 'KEY_*', '--env', 'KEY_C=set', env=outside)
@@ -173,7 +173,7 @@ def test_variables_of_the_terminal_the_language_and_the_time_zone_are_passed_on(
     assert result.stdout == ''.join(f'{name}={outside[name]}\n' for name in sorted(outside))
 
 
-def test_a_shell_that_the_box_cannot_read_is_not_passed_on(inside, home):
+def test_shell_that_the_box_cannot_read_is_not_passed_on(inside, home):
     (home / 'shell').write_text('#!/bin/sh\n')
     (home / 'shell').chmod(0o755)
     assert inside('env | grep -c ^SHELL', env={'SHELL': str(home / 'shell')}).stdout == '0\n'
@@ -182,7 +182,7 @@ def test_a_shell_that_the_box_cannot_read_is_not_passed_on(inside, home):
 
 
 @pytest.mark.parametrize('flag', ['--ro', '--rw'])
-def test_a_missing_path_is_an_error_unless_it_is_optional(inside, home, flag):
+def test_missing_path_is_an_error_unless_it_is_optional(inside, home, flag):
     missing = home / 'missing/data'
     result = inside('echo ran', flag, missing)
     assert (result.returncode, result.stdout) == (125, '')
@@ -193,7 +193,7 @@ def test_a_missing_path_is_an_error_unless_it_is_optional(inside, home, flag):
     assert inside(f'cat {missing}/file', flag, f'{missing}?').stdout == 'content'
 
 
-def test_a_missing_path_of_a_policy_is_said(inside, home, tmp_path):
+def test_missing_path_of_a_policy_is_said(inside, home, tmp_path):
     (tmp_path / 'policy.yaml').write_text('security: {sandbox: {allow_paths: [~/missing, "~/optional?"]}}')
     result = inside('echo ran', '--policy', tmp_path / 'policy.yaml')
     assert result.stdout == 'ran\n' and f'{home}/missing does not exist' in result.stderr
@@ -253,7 +253,7 @@ def key(home):
 
 
 @pytest.mark.quick
-def test_a_key_in_the_home_does_not_exist_in_the_box(inside, key):
+def test_key_in_the_home_does_not_exist_in_the_box(inside, key):
     result = inside('cat ~/.ssh/id; ls -A ~ | grep -vx work')
     assert result.stdout == '' and 'No such file' in result.stderr
 
@@ -270,7 +270,7 @@ def test_with_broad_reading_a_key_is_denied(inside, level, key):
 @pytest.mark.quick
 @pytest.mark.parametrize('script', ['cat secrets/a', 'ls secrets', 'mv secrets s', 'cat link',
                                     'cat /proc/self/cwd/secrets/a'])
-def test_a_denied_directory_is_denied_by_every_path(inside, workspace, script):
+def test_denied_directory_is_denied_by_every_path(inside, workspace, script):
     (workspace / 'secrets').mkdir()
     (workspace / 'secrets/a').write_text('hidden')
     (workspace / 'link').symlink_to('secrets/a')
@@ -279,7 +279,7 @@ def test_a_denied_directory_is_denied_by_every_path(inside, workspace, script):
 
 
 @with_namespaces
-def test_a_narrower_grant_opens_part_of_a_denied_directory(inside, workspace):
+def test_narrower_grant_opens_part_of_a_denied_directory(inside, workspace):
     (workspace / 'secrets/public').mkdir(parents=True)
     (workspace / 'secrets/public/a').write_text('open')
     (workspace / 'secrets/b').write_text('hidden')
@@ -289,21 +289,21 @@ def test_a_narrower_grant_opens_part_of_a_denied_directory(inside, workspace):
 
 
 @with_namespaces
-def test_a_read_only_directory_in_a_writable_one_cannot_be_written(inside, workspace):
+def test_read_only_directory_in_a_writable_one_cannot_be_written(inside, workspace):
     (workspace / 'vendor').mkdir()
     result = inside('echo x > a && echo x > vendor/a', '--ro', 'vendor')
     assert result.returncode != 0 and (workspace / 'a').exists() and not (workspace / 'vendor/a').exists()
 
 
 @with_namespaces
-def test_a_pattern_denies_the_files_that_match(inside, workspace):
+def test_pattern_denies_the_files_that_match(inside, workspace):
     (workspace / 'deep/er').mkdir(parents=True)
     (workspace / 'deep/er/k.pem').write_text('hidden')
     result = inside('cat deep/er/k.pem', '--deny-read', '**/*.pem')
     assert result.returncode != 0 and 'ermission denied' in result.stderr
 
 
-def test_a_denial_resolves_symbolic_links_as_the_kernel_does(inside, home, workspace):
+def test_denial_resolves_symbolic_links_as_the_kernel_does(inside, home, workspace):
     """`..` after a link is the parent of the link's target, not of the link."""
     (home / 'elsewhere/dir').mkdir(parents=True)
     (home / 'elsewhere/key').write_text('secret')
@@ -314,7 +314,7 @@ def test_a_denial_resolves_symbolic_links_as_the_kernel_does(inside, home, works
     assert result.stdout == 'done\n' and result.stderr.count('Permission denied') == 2
 
 
-def test_a_link_to_itself_is_not_an_error(inside, workspace):
+def test_link_to_itself_is_not_an_error(inside, workspace):
     (workspace / '.git').mkdir()
     (workspace / '.git/hooks').symlink_to('hooks')
     assert inside('echo ran', '--ro', '.git/hooks').stdout == 'ran\n'
@@ -341,18 +341,18 @@ def test_without_exec_the_command_runs_but_starts_no_process(ringwall, level, tm
     (['/etc/passwd'], 126, 'cannot run /etc/passwd'),
     (['./missing'], 127, 'cannot run ./missing'),
 ])
-def test_the_exit_status_is_that_of_the_command_or_says_why_it_did_not_start(ringwall, level, command, code, error):
+def test_exit_status_is_that_of_the_command_or_says_why_it_did_not_start(ringwall, level, command, code, error):
     result = ringwall('run', '--level', level, '--', *command)
     assert result.returncode == code and error in result.stderr
 
 
-def test_the_timeout_ends_the_command(ringwall, level):
+def test_timeout_ends_the_command(ringwall, level):
     start = time.monotonic()
     result = ringwall('run', '--level', level, '--timeout', '1s', '--', 'sleep', '60')
     assert result.returncode == 124 and 'ran out of time' in result.stderr and time.monotonic() - start < 10
 
 
-def test_the_timeout_ends_a_command_that_ignores_sigterm(ringwall, level):
+def test_timeout_ends_a_command_that_ignores_sigterm(ringwall, level):
     result = ringwall('run', '--level', level, '--timeout', '1s', '--', 'sh', '-c', 'trap "" TERM; sleep 60; sleep 60')
     assert result.returncode == 124
 
@@ -364,7 +364,7 @@ def start(build, home, workspace, level, script, *wrapper):
 
 
 @pytest.mark.parametrize('level_name', LEVELS)
-def test_an_abstract_socket_of_the_host_cannot_be_reached(build, home, workspace, level_name):
+def test_abstract_socket_of_the_host_cannot_be_reached(build, home, workspace, level_name):
     """Also before Linux 6.12, where Landlock cannot restrict abstract sockets and standard needs --best-effort. The
     parameter is not called `level`, so that no level is skipped there."""
     name = f'ringwall-{os.getpid()}'
@@ -394,7 +394,7 @@ def test_signals_reach_the_command(build, home, workspace, level, number):
     assert process.communicate(timeout=20)[0] == f'got {name}\n' and process.returncode == 3
 
 
-def test_an_ignored_signal_stays_ignored(build, home, workspace, level):
+def test_ignored_signal_stays_ignored(build, home, workspace, level):
     process = start(build, home, workspace, level, 'echo ready; sleep 0.3; echo alive', 'nohup')
     assert process.stdout.readline() == 'ready\n'
     process.send_signal(signal.SIGHUP)
@@ -409,7 +409,7 @@ def all_exit(mark):
     return False
 
 
-def test_a_daemon_ends_with_the_command(inside, level):
+def test_daemon_ends_with_the_command(inside, level):
     mark = f'86399.{secrets.randbelow(10 ** 12):012}'
     assert inside(f'(setsid sh -c "sleep {mark} & sleep {mark}" >/dev/null 2>&1 &); sleep 0.2').returncode == 0
     assert with_word(mark) == []
@@ -440,12 +440,12 @@ def test_no_mount_is_left_behind(inside):
     (['--unix-socket', '/run/x'], 'cannot open the unix socket /run/x: No such file or directory'),
     (['--unix-socket', '/etc/passwd'], '/etc/passwd is not a unix socket'),
     (['--level', 'standard', '-p', 'network.yaml'],
-     'refused: at level standard a box has no loopback of its own, only hosts that are named; use --allow-domain, or '
+     'refused: at level standard the network needs an allowed host or a local port; use --allow-domain, or '
      '--level strict'),
     (['--level', 'standard', '--allow-domain', 'example.com', '--publish', '3000'],
-     'refused: at level standard no port can be published'),
+     'refused: publish is not available at level standard'),
 ])
-def test_a_plan_that_cannot_be_enforced_is_refused(ringwall, workspace, flags, error):
+def test_plan_that_cannot_be_enforced_is_refused(ringwall, workspace, flags, error):
     (workspace / 'network.yaml').write_text('tools: {capabilities: {grant: [net.socket, process.*, fs.*]}}\n')
     result = ringwall('run', *flags, '--', 'sh', '-c', 'echo ran')
     assert (result.returncode, result.stdout) == (125, '') and error in result.stderr
@@ -461,7 +461,7 @@ def test_level_off_runs_the_command_and_warns_that_nothing_is_confined(ringwall)
 @pytest.mark.only_root
 @with_namespaces
 @pytest.mark.parametrize('grant', ['--rw', '--ro'])
-def test_a_missing_private_directory_is_not_created_on_the_host(build, home, workspace, tmp_path, level, grant):
+def test_missing_private_directory_is_not_created_on_the_host(build, home, workspace, tmp_path, level, grant):
     """/var/tmp is private. If a granted /var had no tmp, a mount point for it once stayed on the disk."""
     (tmp_path / 'var').mkdir()
     shutil.copy(build / 'ringwall', tmp_path)   # the clone may be in /var
@@ -482,7 +482,7 @@ def test_a_missing_private_directory_is_not_created_on_the_host(build, home, wor
     'close_range=ENOSYS', 'capset=EPERM', 'umount2=EPERM', 'setrlimit=EPERM',
 ])
 def test_if_a_system_call_is_missing_the_box_confines_or_is_refused(ringwall, build, home, workspace, level, missing):
-    helper = next(build.glob('**/withhold'))
+    helper = next(build.glob('**/deny_syscalls'))
     (home / 'secret').write_text('the secret')
     result = subprocess.run([helper, missing, '--', build / 'ringwall', 'run', '--level', level, '--', 'sh', '-c',
                              'cat ~/secret; echo x > ~/../planted; echo ran'], cwd=workspace, capture_output=True,

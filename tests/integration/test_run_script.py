@@ -90,7 +90,7 @@ def test_root_installs_only_the_missing_packages(clone):
     assert clone.calls('frontend') == ['frontend noninteractive'] * 2
 
 
-def test_an_ordinary_user_installs_with_sudo(clone):
+def test_ordinary_user_installs_with_sudo(clone):
     clone.remove_packages('scdoc')
     clone.stub('sudo', '"$@"')
     assert clone.run('run').returncode == 0
@@ -106,7 +106,7 @@ def test_without_sudo_it_prints_the_command_for_root(clone):
     assert clone.calls('apt-get') == []
 
 
-def test_a_failed_installation_prints_the_command(clone):
+def test_failed_installation_prints_the_command(clone):
     clone.remove_packages('scdoc')
     clone.stub('sudo', '"$@"')
     clone.stub('apt-get', 'exit 100')
@@ -115,7 +115,7 @@ def test_a_failed_installation_prints_the_command(clone):
     assert 'sudo apt-get update && sudo apt-get install --no-install-recommends scdoc\n' in result.stderr
 
 
-def test_a_failed_apt_get_update_is_not_fatal(clone):
+def test_failed_apt_get_update_is_not_fatal(clone):
     clone.remove_packages('scdoc')
     clone.stub('sudo', '"$@"')
     clone.stub('apt-get', 'case "$*" in *update) exit 100 ;; esac')
@@ -138,7 +138,7 @@ def test_prepare_without_arguments_installs_nothing_and_names_what_is_missing(cl
     assert clone.calls('apt-get') == []
 
 
-def test_an_outdated_build_is_built_again(clone):
+def test_outdated_build_is_built_again(clone):
     (clone.path / 'build/stale').touch()
     result = clone.run('run')
     assert (result.returncode, result.stdout) == (0, f'{clone.path}:demonstrate ringwall\n')
@@ -147,7 +147,7 @@ def test_an_outdated_build_is_built_again(clone):
 
 
 @pytest.mark.only_user     # root can write everywhere
-def test_a_read_only_build_directory_is_used_while_it_is_up_to_date(clone):
+def test_read_only_build_directory_is_used_while_it_is_up_to_date(clone):
     build = clone.path / 'build'
     (build / 'stale').touch()
     build.chmod(0o555)
@@ -161,7 +161,7 @@ def test_a_read_only_build_directory_is_used_while_it_is_up_to_date(clone):
     build.chmod(0o755)
 
 
-def test_the_variable_ringwall_build_names_another_build_directory(clone, tmp_path):
+def test_variable_ringwall_build_names_another_build_directory(clone, tmp_path):
     own = tmp_path / 'my build'
     clone.stub('meson', f'{MESON}; cp "{clone.path}/build/ringwall" "$1"')
     (clone.bin / 'cp').symlink_to(shutil.which('cp'))
@@ -172,7 +172,7 @@ def test_the_variable_ringwall_build_names_another_build_directory(clone, tmp_pa
     assert len(clone.calls('meson')) == 1
 
 
-def test_a_copied_clone_does_not_build_the_original(clone, tmp_path):
+def test_copied_clone_does_not_build_the_original(clone, tmp_path):
     (clone.path / 'build/.source').write_text('/somewhere/else\n')
     (clone.path / 'build/meson-private').mkdir()
     (clone.path / 'build/meson-private/coredata.dat').touch()
@@ -181,7 +181,7 @@ def test_a_copied_clone_does_not_build_the_original(clone, tmp_path):
     assert (clone.path / 'build/.source').read_text() == f'{clone.path}\n'
 
 
-def test_an_interrupted_meson_setup_is_repeated(clone):
+def test_interrupted_meson_setup_is_repeated(clone):
     (clone.path / 'build/build.ninja').unlink()
     (clone.path / 'build/meson-private').mkdir()
     assert clone.run('run').returncode == 0

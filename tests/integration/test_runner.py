@@ -108,12 +108,12 @@ def run(monkeypatch, tmp_path, capsys):
     (['fail pass'] * 11, '12 passed, 1 failed, 0 skipped', 1),      # more than ten are flaky
     (['fail pass'] * 21, '1 passed, 21 failed, 0 skipped', 1),      # not run again
 ])
-def test_a_run_ends_with_one_line_of_counts(run, results, line, status):
+def test_run_ends_with_one_line_of_counts(run, results, line, status):
     got, said, _ = run(suite('a', *results))
     assert (got, said.splitlines()[-1]) == (status, line)
 
 
-def test_a_flaky_case_is_listed_with_its_first_output(run, tmp_path):
+def test_flaky_case_is_listed_with_its_first_output(run, tmp_path):
     status, said, left = run(suite('a', 'fail pass', 'pass'), suite('b', 'pass', lane='waiting'))
     assert status == 0 and 'flaky a case0' in said and 'attempt 0' in said
     assert left['flaky'] == [{'suite': 'a', 'case': 'case0', 'text': 'attempt 0'}] and left['size'] == 'middle'
@@ -123,14 +123,14 @@ def test_a_flaky_case_is_listed_with_its_first_output(run, tmp_path):
         ('checks', '1', '0'), ('a', '2', '0'), ('b', '1', '0')]
 
 
-def test_an_unreliable_case_does_not_decide(run):
+def test_unreliable_case_does_not_decide(run):
     row = f'case0 | {datetime.date.today()} | slow disk | a faster one\n'
     status, said, left = run(suite('a', 'fail', 'pass'), unreliable=row)
     assert status == 0 and 'unreliable a case0: slow disk' in said and left['counts']['unreliable'] == 1
     assert run(suite('a', 'final', 'pass'), unreliable=row)[0] == 1
 
 
-def test_a_suite_that_raises_is_a_failure_and_the_others_run(run):
+def test_suite_that_raises_is_a_failure_and_the_others_run(run):
     def start(*_):
         raise ValueError('broken')
     broken = suites.Suite('broken', 'first', suites.budgets(1, 1, 1), start)
@@ -145,12 +145,12 @@ def test_a_suite_that_raises_is_a_failure_and_the_others_run(run):
     ('x | 2026-01-31 | why\n', 'middle', 'expected CASE'),
     ('x | soon | why | cure\n', 'middle', 'expected a date'),
     ('tests/attack/test_x.py::y | 2026-01-31 | why | cure\n', 'middle', 'an attack decides'),
-    ('tests/egress/test_attacks_names.py::y | 2026-01-31 | why | cure\n', 'middle', 'an attack decides'),
+    ('tests/egress/test_attacks_dns.py::y | 2026-01-31 | why | cure\n', 'middle', 'an attack decides'),
     (''.join(f'x{number} | 2026-01-31 | why | cure\n' for number in range(21)), 'middle', '21 rows'),
     ('x | 2026-01-31 | why | cure\n', 'all', 'unreliable since 2026-01-31'),
     ('x | 2026-03-01 | why | cure\n', 'all', ''),
 ])
-def test_the_list_of_unreliable_cases_is_checked(tmp_path, text, size, wrong):
+def test_list_of_unreliable_cases_is_checked(tmp_path, text, size, wrong):
     (tmp_path / 'unreliable.txt').write_text(text)
     rows, found = cases.read_unreliable(tmp_path / 'unreliable.txt')
     case = cases.check_unreliable(rows, found, size, datetime.date(2026, 3, 15))
@@ -245,7 +245,7 @@ def test_what_is_done_is_counted(run_pytest):
     assert (run_pytest.task.done, run_pytest.task.total) == (20, 20)
 
 
-def test_a_crashed_pytest_is_a_failure(run_pytest):
+def test_crashed_pytest_is_a_failure(run_pytest):
     crash = 'import os\n\n\ndef test_crash():\n    os._exit(0)\n'
     fine = 'import time\n\n\ndef test_fine():\n    time.sleep(1)\n'
     assert results(run_pytest({'test_a.py': crash}, 1)) == {'no case is lost': ('failed', True)}
@@ -253,7 +253,7 @@ def test_a_crashed_pytest_is_a_failure(run_pytest):
     assert found.pop('no case is lost') == ('failed', True) and all(result == 'passed' for result, _ in found.values())
 
 
-def test_a_file_that_cannot_be_imported_is_a_failure(run_pytest):
+def test_file_that_cannot_be_imported_is_a_failure(run_pytest):
     found = run_pytest({'test_a.py': 'import nothing_of_this_name\n', 'test_b.py': 'def test_fine(): pass\n'}, 1)
     assert any(case.result == 'failed' and 'nothing_of_this_name' in case.text for case in found)
 
@@ -265,12 +265,12 @@ def call(repo, *arguments, **options):
                           check=False, **options)
 
 
-def test_the_table_of_suites_is_listed(repo):
+def test_table_of_suites_is_listed(repo):
     said = call(repo, '-l').stdout
     assert [line.split()[0] for line in said.splitlines()[1:]] == [row.name for row in suites.SUITES]
 
 
-def test_an_unknown_suite_is_refused(repo):
+def test_unknown_suite_is_refused(repo):
     result = call(repo, 'units')
     assert result.returncode == 2 and 'no suite is called units; there are: checks unit' in result.stderr
 
@@ -294,7 +294,7 @@ def test_suites_are_chosen_by_size_and_by_name(arguments, names):
     ('tests/assume/x.c', {'checks', 'assume'}),
     ('README', {'checks'}),
 ])
-def test_a_change_concerns_suites(monkeypatch, changed, names):
+def test_change_concerns_suites(monkeypatch, changed, names):
     monkeypatch.setattr(suites, 'git', lambda *arguments: changed if 'diff' in arguments else '')
     assert suites.concerned_suites('x') == names
 

@@ -17,7 +17,7 @@ import time
 
 import pytest
 
-from processes import with_word
+from procfs import with_word
 
 TIOCSTI = 0x5412    # puts a character into the input of a terminal
 TIMEOUT = 20
@@ -137,7 +137,7 @@ def shell(terminal, build, workspace, variables):
 
 # The command's terminal.
 
-def test_the_command_has_a_terminal_of_its_own(terminal, run):
+def test_command_has_a_terminal_of_its_own(terminal, run):
     outside = os.stat(os.ttyname(terminal.slave)).st_rdev
     run('sh', '-c', 'tty; test -t 0 && test -t 1 && test -t 2 && echo three; stat -Lc %Hr:%Lr /proc/self/fd/0; ls '
                     '/dev/pts')
@@ -170,7 +170,7 @@ def test_without_a_terminal_dev_tty_cannot_be_opened(terminal, run):
     assert terminal.shown == b''
 
 
-def test_the_modes_are_those_of_the_persons_terminal(terminal, run):
+def test_modes_are_those_of_the_persons_terminal(terminal, run):
     modes = termios.tcgetattr(terminal.slave)
     modes[6][termios.VINTR] = b'\x18'
     modes[3] &= ~termios.ECHOE
@@ -181,7 +181,7 @@ def test_the_modes_are_those_of_the_persons_terminal(terminal, run):
     assert b' -echoe ' in terminal.shown
 
 
-def test_the_size_and_its_changes_are_passed_on(terminal, run):
+def test_size_and_its_changes_are_passed_on(terminal, run):
     terminal.resize(33, 101)
     run('bash', '-c', 'trap "stty size; exit" WINCH; stty size; while :; do sleep 0.05; done')
     terminal.expect('33 101\r\n')
@@ -192,7 +192,7 @@ def test_the_size_and_its_changes_are_passed_on(terminal, run):
 
 @pytest.mark.parametrize('command, status', [
     ('exit 0', 0), ('exit 7', 7), ('kill -KILL $$', 137), ('kill -TERM $$', 143), ('exec /nowhere', 127)])
-def test_the_exit_status_is_passed_on_and_the_terminal_restored(terminal, run, command, status):
+def test_exit_status_is_passed_on_and_the_terminal_restored(terminal, run, command, status):
     run('sh', '-c', command)
     assert terminal.wait() == status
     assert terminal.is_restored()
@@ -207,14 +207,14 @@ def test_after_a_command_that_cannot_be_started_the_terminal_is_restored(termina
 
 # Output and input.
 
-def test_a_lot_of_output_is_complete(terminal, run):
+def test_lot_of_output_is_complete(terminal, run):
     last = 200000
     run('seq', str(last))
     terminal.wait()
     assert terminal.shown.replace(b'\r\n', b'\n') == b''.join(b'%d\n' % i for i in range(1, last + 1))
 
 
-def test_the_output_of_a_killed_command_is_complete(terminal, run):
+def test_output_of_a_killed_command_is_complete(terminal, run):
     for _ in range(20):
         run('sh', '-c', 'printf "%2000s\n" | tr " " x; kill -9 $$')
         assert terminal.wait() == 137
@@ -222,7 +222,7 @@ def test_the_output_of_a_killed_command_is_complete(terminal, run):
         terminal.shown = b''
 
 
-def test_a_lot_of_input_is_complete(terminal, run):
+def test_lot_of_input_is_complete(terminal, run):
     run('sh', '-c', 'stty raw -echo; echo ready; head -c 300000 | md5sum')
     terminal.expect('ready')
     for _ in range(300):
@@ -248,7 +248,7 @@ def test_control_d_ends_the_input(terminal, run):
     assert terminal.wait() == 0
 
 
-def test_a_password_is_not_echoed(terminal, run):
+def test_password_is_not_echoed(terminal, run):
     run('python3', '-c', 'import getpass; print("got", getpass.getpass("Password: ")[::-1])')
     terminal.expect('Password: ')
     terminal.wait_for_raw()
@@ -291,7 +291,7 @@ def test_only_standard_error_may_be_a_terminal(terminal, run):
     assert terminal.shown == b'error\r\n'
 
 
-def test_the_command_gets_sigpipe_when_its_output_is_closed(terminal, run):
+def test_command_gets_sigpipe_when_its_output_is_closed(terminal, run):
     process = run('sh', '-c', 'yes; echo $? >&2', stdout=subprocess.PIPE)
     process.stdout.read(10)
     process.stdout.close()
@@ -333,7 +333,7 @@ def test_control_c_ends_a_pipeline(shell):
     shell.expect('alive')
 
 
-def test_a_stopped_command_continues_in_the_foreground(shell):
+def test_stopped_command_continues_in_the_foreground(shell):
     shell.type("r sh -c 'echo ready; read a; echo \"first $a\"; read b; echo \"second $b\"'\n")
     shell.expect('ready')
     shell.type('one\n')
@@ -366,7 +366,7 @@ def answer_background_job(shell):
     assert shell.is_restored()
 
 
-def test_a_stopped_command_continues_in_the_background(shell):
+def test_stopped_command_continues_in_the_background(shell):
     """In the background it runs until it reads from the terminal; then it is stopped, as any job is."""
     shell.type("r sh -c 'echo ready; sleep 2; echo \"after\"; read a; echo \"got $a\"'\n")
     shell.expect('ready')
@@ -379,7 +379,7 @@ def test_a_stopped_command_continues_in_the_background(shell):
     answer_background_job(shell)
 
 
-def test_a_command_may_be_started_in_the_background(shell):
+def test_command_may_be_started_in_the_background(shell):
     shell.type("r sh -c 'echo \"from behind\"; read a; echo \"got $a\"' &\n")
     shell.expect('from behind\r\n')
     assert shell.is_restored()
@@ -395,7 +395,7 @@ def test_a_command_may_be_started_in_the_background(shell):
 def test_control_z_stops_a_whole_pipeline(shell):
     shell.type('r sh -c "echo ready >&2; sleep 1; echo done" | cat\n')
     shell.expect('ready')
-    time.sleep(0.5)     # as in test_a_stopped_command_continues_in_the_background
+    time.sleep(0.5)     # as in test_stopped_command_continues_in_the_background
     shell.type('\x1a')
     shell.expect('Stopped.*\\$ ')
     shell.type('fg\n')
@@ -404,7 +404,7 @@ def test_control_z_stops_a_whole_pipeline(shell):
     assert shell.is_restored()
 
 
-def test_a_shell_in_the_box_has_job_control(shell):
+def test_shell_in_the_box_has_job_control(shell):
     shell.type('r env PS1="inside> " bash --norc --noediting -i\n')
     shell.expect('inside> ')
     shell.type('stty -echo; sleep 60\n')
@@ -440,7 +440,7 @@ def test_signals_reach_the_command_and_the_terminal_is_restored(terminal, run, n
 
 
 @pytest.mark.parametrize('name', ['ALRM', 'SEGV', 'ABRT', 'XCPU', 'RTMIN'])
-def test_the_terminal_is_restored_when_a_signal_kills_ringwall(terminal, run, name):
+def test_terminal_is_restored_when_a_signal_kills_ringwall(terminal, run, name):
     number = signal.Signals[f'SIG{name}']
     process = run('sh', '-c', 'ulimit -c 0; echo ready; exec sleep 60')
     terminal.expect('ready')
@@ -457,7 +457,7 @@ def test_after_a_timeout_the_terminal_is_restored(terminal, run):
     assert terminal.is_restored()
 
 
-def test_the_timeout_also_ends_a_stopped_command(shell, build):
+def test_timeout_also_ends_a_stopped_command(shell, build):
     """A command that stops itself, and ringwall with it, gets no extra time."""
     shell.type(f'{build}/ringwall run --timeout 2 -- sh -c "echo ready; kill -STOP \\$\\$"\n')
     shell.expect('ready')
@@ -505,7 +505,7 @@ def test_sigtstp_to_ringwall_stops_the_command(shell, workspace):
     shell.expect(r'\$ ')
 
 
-def test_a_stop_signal_is_ignored_if_no_shell_could_continue_the_command(terminal, run):
+def test_stop_signal_is_ignored_if_no_shell_could_continue_the_command(terminal, run):
     """Here ringwall is the session leader: its process group is orphaned, and the kernel does not stop such a group."""
     run('sh', '-c', 'echo ready; kill -TSTP $$; echo on')
     terminal.expect('ready.*on')
@@ -548,7 +548,7 @@ for fd in 0, 1, 2, os.open("/dev/tty", os.O_RDWR):
 '''
 
 
-def test_the_command_cannot_type_into_the_persons_shell(shell, workspace):
+def test_command_cannot_type_into_the_persons_shell(shell, workspace):
     (workspace / 'typist.py').write_text(TYPIST)
     shell.type('r python3 typist.py; echo "end"\n')
     shell.expect('end')

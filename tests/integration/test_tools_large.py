@@ -75,7 +75,7 @@ def send_call(client, number, tool, **arguments):
 @pytest.mark.heavy
 @pytest.mark.together('million')
 @pytest.mark.long(user='root')
-def test_a_million_files_are_searched_in_bounded_memory(serve, million):
+def test_million_files_are_searched_in_bounded_memory(serve, million):
     signal.alarm(600)   # on a busy machine it takes longer than other tests may
     client = serve(million)
     result = client('Grep', pattern='needle', ignored=True)
@@ -93,7 +93,7 @@ def test_a_million_files_are_searched_in_bounded_memory(serve, million):
 @pytest.mark.heavy
 @pytest.mark.together('million')
 @pytest.mark.long(user='root')
-def test_a_search_blocks_no_other_call_and_ends_when_it_is_cancelled(serve, million):
+def test_search_blocks_no_other_call_and_ends_when_it_is_cancelled(serve, million):
     client = serve(million)
     client.refusal('Read', file_path='none')
     worker = client.worker_pid()
@@ -117,7 +117,7 @@ def test_a_search_blocks_no_other_call_and_ends_when_it_is_cancelled(serve, mill
 
 
 @pytest.mark.parametrize('level', ['standard', 'strict', 'maximum'])
-def test_a_box_that_cannot_fork_still_searches_with_threads(serve, workspace, level):
+def test_box_that_cannot_fork_still_searches_with_threads(serve, workspace, level):
     policy = workspace.parent / 'p.yaml'
     policy.write_text('tools: {modules: {filesystem: }}\n', encoding='utf-8')
     for number in range(20):
@@ -129,7 +129,7 @@ def test_a_box_that_cannot_fork_still_searches_with_threads(serve, workspace, le
 
 
 @pytest.mark.only_user
-def test_a_search_works_if_no_thread_can_be_started(serve, workspace):
+def test_search_works_if_no_thread_can_be_started(serve, workspace):
     """The limit of processes counts threads too. Here it allows only the keeper and the worker."""
     for number in range(200):
         (workspace / f'd{number}').mkdir()
@@ -191,7 +191,7 @@ def test_fifos_sockets_and_symlink_loops_are_skipped_or_named_in_a_refusal(serve
 
 
 @pytest.mark.only_root
-def test_a_device_is_skipped_or_named_in_a_refusal(serve, workspace):
+def test_device_is_skipped_or_named_in_a_refusal(serve, workspace):
     os.mknod(workspace / 'zero', 0o666 | 0o020000, os.makedev(1, 5))
     client = serve(workspace)
     assert client.text('Grep', pattern='x') == 'nothing matches'
@@ -211,7 +211,7 @@ def test_bytes_of_names_that_are_not_printable_text_are_escaped(serve, workspace
     assert sorted(client.text('Glob', pattern='*').splitlines()) == sorted(f'{workspace}/{name}' for name in shown)
 
 
-def test_a_search_stops_at_a_depth_of_100_and_reports_it(serve, workspace):
+def test_search_stops_at_a_depth_of_100_and_reports_it(serve, workspace):
     before = os.getcwd()
     os.chdir(workspace)
     for _ in range(150):
@@ -226,7 +226,7 @@ def test_a_search_stops_at_a_depth_of_100_and_reports_it(serve, workspace):
 
 
 @pytest.mark.heavy
-def test_a_pattern_that_takes_too_long_is_stopped_and_blocks_no_other_call(serve, workspace):
+def test_pattern_that_takes_too_long_is_stopped_and_blocks_no_other_call(serve, workspace):
     (workspace / 'f').write_text('a' * 48 + ' ' + 'a' * 3000000, encoding='utf-8')
     client = serve(workspace)
     assert client.refusal('Grep', pattern='(a|aa)+[bc]') == 'the pattern takes too long; make it simpler'

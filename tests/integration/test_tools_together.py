@@ -271,7 +271,7 @@ LOCKFILES = {'npm': 'package-lock.json', 'pnpm': 'pnpm-lock.yaml', 'yarn': 'yarn
 
 @slow
 @pytest.mark.parametrize('manager', JAVASCRIPT)
-def test_a_javascript_package_manager_installs_on_both_sides(project, together, outside, build, workspace, manager):
+def test_javascript_package_manager_installs_on_both_sides(project, together, outside, build, workspace, manager):
     """Two projects with a dependency in a tarball. They share the cache and, if the manager has one, its lock."""
     managers = build / 'package-managers/node_modules/.bin'
     path = f'{managers}:{PATH}'
@@ -414,7 +414,7 @@ REPLACE = 'replace() { inode=$(stat -c %i "$1"); save "$@"; test "$inode" != "$(
 
 
 @pytest.mark.parametrize('editor', EDITORS)
-def test_an_editor_saves_a_file_on_each_side(project, together, outside, workspace, editor):
+def test_editor_saves_a_file_on_each_side(project, together, outside, workspace, editor):
     skip_without(editor)
     rounds = 10
     project({'in.txt': 'first\n', 'out.txt': 'first\n'})
@@ -437,7 +437,7 @@ def test_sed_on_the_same_file_never_mixes_the_two_sides(project, together, works
 
 
 @pytest.mark.parametrize('editor', EDITORS)
-def test_a_file_that_an_editor_replaces_outside_stays_denied(project, together, workspace, editor):
+def test_file_that_an_editor_replaces_outside_stays_denied(project, together, workspace, editor):
     """.envrc is protected, and `key` must not be read. The box attacks both while the person saves them, and again
     afterwards."""
     skip_without(editor)

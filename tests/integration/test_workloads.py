@@ -216,20 +216,20 @@ NEEDS_NETWORK_NAMESPACE = 'abstract_sockets'
 
 
 @pytest.mark.parametrize('name', [name for name in SCRIPTS if name not in (*NEED_NAMESPACES, NEEDS_NETWORK_NAMESPACE)])
-def test_a_script_works_as_it_does_outside(run_both, name):
+def test_script_works_as_it_does_outside(run_both, name):
     skip_without('python3', *REQUIRED_PROGRAMS.get(name, []))
     run_both(SCRIPTS[name], varying=VARYING_FILES.get(name))
 
 
 @pytest.mark.parametrize('level', ['maximum'], indirect=True)
-def test_a_script_that_needs_a_network_namespace_works_as_it_does_outside(run_both):
-    test_a_script_works_as_it_does_outside(run_both, NEEDS_NETWORK_NAMESPACE)
+def test_script_that_needs_a_network_namespace_works_as_it_does_outside(run_both):
+    test_script_works_as_it_does_outside(run_both, NEEDS_NETWORK_NAMESPACE)
 
 
 @with_namespaces
 @pytest.mark.parametrize('name', NEED_NAMESPACES)
-def test_a_script_that_needs_namespaces_works_as_it_does_outside(run_both, name):
-    test_a_script_works_as_it_does_outside(run_both, name)
+def test_script_that_needs_namespaces_works_as_it_does_outside(run_both, name):
+    test_script_works_as_it_does_outside(run_both, name)
 
 
 @with_namespaces
@@ -411,7 +411,7 @@ RUST = {'RUSTUP_HOME': os.environ.get('RUSTUP_HOME', os.path.expanduser('~/.rust
 
 @pytest.mark.long(level=['maximum'])
 @pytest.mark.parametrize('name', PROGRAMS)
-def test_a_language_works_as_it_does_outside(run_both, level, name):
+def test_language_works_as_it_does_outside(run_both, level, name):
     tools, files, script = PROGRAMS[name]
     if level == 'standard':     # node without unix sockets; see NEED_NAMESPACES
         files = {path: re.sub(r"'\./sock'|.*createServer.*\n|.*net\.connect.*\n|.*server\.close.*\n", '', text)
@@ -428,7 +428,7 @@ def test_a_language_works_as_it_does_outside(run_both, level, name):
 @pytest.mark.heavy
 @pytest.mark.long(level=['standard', 'maximum'])
 @pytest.mark.parametrize('flags', ['--without-pip', ''])
-def test_a_virtual_environment_works_as_it_does_outside(run_both, flags):
+def test_virtual_environment_works_as_it_does_outside(run_both, flags):
     skip_without('python3')
     if not flags and subprocess.run(['python3', '-c', 'import ensurepip'], env={'PATH': PATH},
                                     capture_output=True).returncode:

@@ -10,7 +10,7 @@ import subprocess
 import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
-INSTALLED = 'package.json', 'package-lock.json', '.npmrc', 'session.mjs', 'v2.mjs'
+INSTALLED = 'package.json', 'package-lock.json', '.npmrc', 'sdk_session.mjs', 'sdk_v2_transport.mjs'
 BUILD = pathlib.Path(os.environ.get('RINGWALL_BUILD') or HERE.parents[1] / 'build').resolve()
 
 

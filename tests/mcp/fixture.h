@@ -14,7 +14,7 @@ enum { RESOURCE_NOT_FOUND = -32002 }; /* the error code of the legacy era */
 #define IMAGE "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg=="
 #define SOUND "UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAAB9AAACABAAZGF0YQIAAAA="
 
-/* --- fixture_offers.c --- */
+/* --- fixture_catalog.c --- */
 
 struct fixture_tool {
         const char *name;
@@ -39,7 +39,7 @@ void list_resources(struct pending_request *x);
 void list_templates(struct pending_request *x);
 void read_resource(struct pending_request *x);
 
-/* --- fixture_plays.c: replies that come later, need an answer of the client, or never come --- */
+/* --- fixture_deferred.c: replies that come later, need an answer of the client, or never come --- */
 
 void reply_after_logging(struct pending_request *x);
 void reply_after_progress(struct pending_request *x);

@@ -32,7 +32,7 @@ def inspector(build, scripts, node, tmp_path):
 
 
 def check_session(result, workspace):
-    """Checks the output of session.mjs, and returns it."""
+    """Checks the output of sdk_session.mjs, and returns it."""
     assert result.returncode == 0, result.stderr
     output = json.loads(result.stdout)
     text = {name: answer['content'][0]['text'] for name, answer in output.items() if isinstance(answer, dict)}
@@ -56,7 +56,8 @@ CLIENTS = pytest.mark.parametrize('client', ['v1', 'legacy', 'auto', 'modern'])
 @LEVELS
 @CLIENTS
 def test_session_over_stdio(build, scripts, tmp_path, client, level):
-    check_session(subprocess.run(['node', scripts / 'session.mjs', client, build / 'ringwall', 'mcp', '--level', level,
+    check_session(subprocess.run(['node', scripts / 'sdk_session.mjs', client, build / 'ringwall', 'mcp', '--level',
+                                  level,
                                   '--workspace', tmp_path], capture_output=True, text=True, timeout=100, check=False),
                   tmp_path)
 
@@ -71,7 +72,7 @@ def count_boxes(process):
 def test_session_over_http(scripts, serve, token, tmp_path, client, level):
     """A legacy client has its own box until its DELETE; modern clients share the box that always exists."""
     address, process = serve('--level', level)
-    output = check_session(subprocess.run(['node', scripts / 'session.mjs', client, address],
+    output = check_session(subprocess.run(['node', scripts / 'sdk_session.mjs', client, address],
                                           env={**os.environ, 'TOKEN': token},
                                           capture_output=True, text=True, timeout=100, check=False), tmp_path / 'work')
     assert ('session' in output) == (client in ('v1', 'legacy'))

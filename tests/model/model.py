@@ -17,7 +17,7 @@ In between, operations are performed from outside, on both copies. At the end th
 
 Known differences are counted (see README.md). `mounts`: an operation failed because of a mount point (EXDEV, EBUSY).
 `displaced`: it failed because a mount point was moved from outside. `executed`: a program was executed at a name that
-must not be read. `carved`: at standard a path could not be read because something beside it is denied.
+must not be read. `granted in parts`: at standard a path could not be read because something beside it is denied.
 
 A case is made from its seed alone, so every part of it can be left out. A failing case is reduced as long as it fails.
 """
@@ -488,7 +488,7 @@ class Run:
             return
         if self.level == 'standard' and error == errno.EACCES and not any(self.allowed(self.box_path(f.path), 'w')
                                                                           for f in resolved):
-            self.counts['carved'] += 1      # beside a denied path, Landlock grants only what existed at the start
+            self.counts['granted in parts'] += 1    # beside a denied path Landlock grants only what was there
             return
         if error in (errno.EXDEV, errno.EBUSY) and self.crosses_mounts(operation, resolved, error):
             self.counts['mounts'] += 1

@@ -96,7 +96,8 @@ def pytest(folder, user, which='together', workers=WORKERS):
 
 SUITES = (
     Suite('checks', 'first', budgets(10, 10, 10),
-          tools('check-layers', 'check-style', 'check-headers', 'check-policy-pure', 'check-readmes', 'check-columns')),
+          tools('check-layers', 'check-style', 'check-headers', 'check-policy-pure', 'check-readmes', 'check-columns',
+                'check-words')),
     Suite('unit', 'first', budgets(40, 40, 40), meson('unit')),
     Suite('assume', 'first', budgets(5, 5, 5), meson('assume')),
     Suite('fuzz', 'first', budgets(5, 5, 5), meson('fuzz')),

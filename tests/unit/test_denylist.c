@@ -232,7 +232,7 @@ static void test_denied_commands_are_found_wherever_bash_would_run_them(void **s
         assert_int_equal(wrong, 0);
 }
 
-static void test_the_position_is_that_of_the_word_in_the_original_line(void **state)
+static void test_position_is_that_of_the_word_in_the_original_line(void **state)
 {
         (void)state;
         static const struct {
@@ -275,7 +275,7 @@ static void assert_explained(const char *line, const struct plan_denied_command 
         assert_string_equal(explanation.data, expected);
 }
 
-static void test_the_refusal_has_the_token_its_position_and_how_to_allow_it(void **state)
+static void test_refusal_has_the_token_its_position_and_how_to_allow_it(void **state)
 {
         (void)state;
         assert_explained("ls; sudo x", rules, ARRAY_SIZE(rules),
@@ -373,7 +373,7 @@ static void test_time_is_proportional_to_the_length(void **state)
         }
 }
 
-static void test_a_command_beyond_the_maximal_line_is_not_found(void **state)
+static void test_command_beyond_the_maximal_line_is_not_found(void **state)
 {
         (void)state;
         struct denied_call d;
@@ -389,12 +389,12 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_denied_commands_are_found_wherever_bash_would_run_them),
-                cmocka_unit_test(test_the_position_is_that_of_the_word_in_the_original_line),
-                cmocka_unit_test(test_the_refusal_has_the_token_its_position_and_how_to_allow_it),
+                cmocka_unit_test(test_position_is_that_of_the_word_in_the_original_line),
+                cmocka_unit_test(test_refusal_has_the_token_its_position_and_how_to_allow_it),
                 cmocka_unit_test(test_only_commands_of_the_policys_list_are_denied),
                 cmocka_unit_test(test_commands_are_found_down_to_depth_16),
                 cmocka_unit_test(test_time_is_proportional_to_the_length),
-                cmocka_unit_test(test_a_command_beyond_the_maximal_line_is_not_found),
+                cmocka_unit_test(test_command_beyond_the_maximal_line_is_not_found),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

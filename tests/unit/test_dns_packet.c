@@ -106,7 +106,7 @@ static void test_queries_of_real_clients_are_parsed(void **state)
         }
 }
 
-static void test_the_name_is_in_lower_case_and_the_answer_repeats_the_case_of_the_query(void **state)
+static void test_name_is_in_lower_case_and_the_answer_repeats_the_case_of_the_query(void **state)
 {
         (void)state;
         static const struct bytes packet = BYTES(PLAIN "\3wWw\7eXAMPLe\3CoM\0\0\1\0\1");
@@ -118,7 +118,7 @@ static void test_the_name_is_in_lower_case_and_the_answer_repeats_the_case_of_th
         check_answer(&q, DNS_NOERROR, 2, &expected);
 }
 
-static void test_an_answer_has_the_addresses_of_the_type_in_the_query(void **state)
+static void test_answer_has_the_addresses_of_the_type_in_the_query(void **state)
 {
         (void)state;
         static const struct {
@@ -144,7 +144,7 @@ static void test_an_answer_has_the_addresses_of_the_type_in_the_query(void **sta
         }
 }
 
-static void test_an_error_answer_has_no_addresses(void **state)
+static void test_error_answer_has_no_addresses(void **state)
 {
         (void)state;
         static const struct bytes packet = BYTES(PLAIN ASK_A);
@@ -193,7 +193,7 @@ static void test_edns_is_answered_with_edns(void **state)
         check_answer(&q, DNS_BADVERS, 2, &badvers);
 }
 
-static void test_the_udp_limit_follows_edns_within_bounds(void **state)
+static void test_udp_limit_follows_edns_within_bounds(void **state)
 {
         (void)state;
         static const struct {
@@ -267,7 +267,7 @@ static void test_malformed_packets_get_formerr(void **state)
         }
 }
 
-static void test_a_malformed_question_is_not_repeated(void **state)
+static void test_malformed_question_is_not_repeated(void **state)
 {
         (void)state;
         static const struct bytes packet = BYTES(PLAIN "\3www\xc0\x0c\0\1\0\1");
@@ -366,7 +366,7 @@ static size_t long_name(uint8_t packet[400], unsigned full, unsigned last)
         return length + 5;
 }
 
-static void test_the_length_of_a_name_is_limited(void **state)
+static void test_length_of_a_name_is_limited(void **state)
 {
         (void)state;
         uint8_t packet[400];
@@ -396,7 +396,7 @@ static void test_every_truncated_packet_is_malformed(void **state)
         assert_int_equal(parse(packet.data, packet.length, &q), 0);
 }
 
-static void test_an_answer_that_does_not_fit_is_truncated_and_says_so(void **state)
+static void test_answer_that_does_not_fit_is_truncated_and_says_so(void **state)
 {
         (void)state;
         /* The parts of an answer, and its length; if the buffer is smaller, the row before applies. */
@@ -427,7 +427,7 @@ static void test_an_answer_that_does_not_fit_is_truncated_and_says_so(void **sta
 }
 
 /* Some clients would use a partial list of addresses, or one without its question. */
-static void test_a_truncated_answer_has_no_addresses(void **state)
+static void test_truncated_answer_has_no_addresses(void **state)
 {
         (void)state;
         enum { MANY = 40 };
@@ -447,7 +447,7 @@ static void test_a_truncated_answer_has_no_addresses(void **state)
 }
 
 /* If only the SOA does not fit, the answer is not marked as truncated: the client would retry over TCP. */
-static void test_a_negative_answer_without_room_for_the_soa_is_not_truncated(void **state)
+static void test_negative_answer_without_room_for_the_soa_is_not_truncated(void **state)
 {
         (void)state;
         enum { WITHOUT = 12 + 21, WITH = WITHOUT + sizeof SOA - 1 };
@@ -476,23 +476,23 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_queries_of_real_clients_are_parsed),
-                cmocka_unit_test(test_the_name_is_in_lower_case_and_the_answer_repeats_the_case_of_the_query),
-                cmocka_unit_test(test_an_answer_has_the_addresses_of_the_type_in_the_query),
-                cmocka_unit_test(test_an_error_answer_has_no_addresses),
+                cmocka_unit_test(test_name_is_in_lower_case_and_the_answer_repeats_the_case_of_the_query),
+                cmocka_unit_test(test_answer_has_the_addresses_of_the_type_in_the_query),
+                cmocka_unit_test(test_error_answer_has_no_addresses),
                 cmocka_unit_test(test_only_two_flags_of_the_query_are_repeated),
                 cmocka_unit_test(test_edns_is_answered_with_edns),
-                cmocka_unit_test(test_the_udp_limit_follows_edns_within_bounds),
+                cmocka_unit_test(test_udp_limit_follows_edns_within_bounds),
                 cmocka_unit_test(test_packets_that_are_not_queries_get_no_answer),
                 cmocka_unit_test(test_malformed_packets_get_formerr),
-                cmocka_unit_test(test_a_malformed_question_is_not_repeated),
+                cmocka_unit_test(test_malformed_question_is_not_repeated),
                 cmocka_unit_test(test_other_classes_and_opcodes_get_notimp),
                 cmocka_unit_test(test_other_records_are_skipped),
                 cmocka_unit_test(test_names_that_are_not_host_names_are_marked),
-                cmocka_unit_test(test_the_length_of_a_name_is_limited),
+                cmocka_unit_test(test_length_of_a_name_is_limited),
                 cmocka_unit_test(test_every_truncated_packet_is_malformed),
-                cmocka_unit_test(test_an_answer_that_does_not_fit_is_truncated_and_says_so),
-                cmocka_unit_test(test_a_truncated_answer_has_no_addresses),
-                cmocka_unit_test(test_a_negative_answer_without_room_for_the_soa_is_not_truncated),
+                cmocka_unit_test(test_answer_that_does_not_fit_is_truncated_and_says_so),
+                cmocka_unit_test(test_truncated_answer_has_no_addresses),
+                cmocka_unit_test(test_negative_answer_without_room_for_the_soa_is_not_truncated),
                 cmocka_unit_test(test_badvers_without_edns_becomes_formerr),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

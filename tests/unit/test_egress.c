@@ -20,7 +20,7 @@
 
 /* --- names --- */
 
-static void test_a_name_has_one_address_of_each_family(void **state)
+static void test_name_has_one_address_of_each_family(void **state)
 {
         (void)state;
         struct fake_ip_table n = { 0 };
@@ -117,7 +117,7 @@ static void close_front(struct front *f)
         (void)close(f->fd);
 }
 
-static void test_the_same_refusal_is_reported_at_powers_of_two(void **state)
+static void test_same_refusal_is_reported_at_powers_of_two(void **state)
 {
         (void)state;
         struct front f;
@@ -423,7 +423,7 @@ static size_t write_tls13_hello(const char *name, uint8_t *ret)
         return length + sizeof versions;
 }
 
-static void test_a_second_client_hello_is_inspected_if_the_server_requests_it(void **state)
+static void test_second_client_hello_is_inspected_if_the_server_requests_it(void **state)
 {
         (void)state;
         static const uint8_t retry_request[] = {
@@ -482,13 +482,13 @@ static void test_a_second_client_hello_is_inspected_if_the_server_requests_it(vo
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_a_name_has_one_address_of_each_family),
+                cmocka_unit_test(test_name_has_one_address_of_each_family),
                 cmocka_unit_test(test_other_addresses_represent_no_name),
                 cmocka_unit_test(test_many_names_keep_their_addresses_and_too_many_are_refused),
-                cmocka_unit_test(test_the_same_refusal_is_reported_at_powers_of_two),
+                cmocka_unit_test(test_same_refusal_is_reported_at_powers_of_two),
                 cmocka_unit_test(test_different_refusals_are_reported_up_to_a_limit),
                 cmocka_unit_test(test_tls_must_name_the_host),
-                cmocka_unit_test(test_a_second_client_hello_is_inspected_if_the_server_requests_it),
+                cmocka_unit_test(test_second_client_hello_is_inspected_if_the_server_requests_it),
                 cmocka_unit_test(test_http_must_name_the_host_and_other_protocols_need_another_port),
                 cmocka_unit_test(test_every_request_of_a_connection_is_inspected),
                 cmocka_unit_test(test_on_other_ports_a_request_for_another_host_never_passes_completely),

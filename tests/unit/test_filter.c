@@ -161,7 +161,7 @@ static struct bpf_result compare(enum filter_arch arch, unsigned rights, const s
 
 /* --- the programs against the table --- */
 
-static void test_the_kernel_would_accept_each_program(void **state)
+static void test_kernel_would_accept_each_program(void **state)
 {
         (void)state;
         for (enum filter_arch arch = 0; arch < FILTER_ARCHES; arch++) {
@@ -519,7 +519,7 @@ static void test_examples_get_their_verdicts(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_the_kernel_would_accept_each_program),
+                cmocka_unit_test(test_kernel_would_accept_each_program),
                 cmocka_unit_test(test_every_number_gets_the_verdict_of_the_table),
                 cmocka_unit_test(test_other_architectures_are_killed),
                 cmocka_unit_test(test_arguments_are_loaded_only_where_the_verdict_depends_on_them),

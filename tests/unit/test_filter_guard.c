@@ -53,7 +53,7 @@ static int find_number(enum filter_arch arch, const char *call)
         return seccomp_syscall_resolve_name_arch(filter_abis[arch].audit, call);
 }
 
-static void test_the_kernel_would_accept_each_joined_program(void **state)
+static void test_kernel_would_accept_each_joined_program(void **state)
 {
         (void)state;
         struct sock_filter code[JOINED_MAX];
@@ -238,7 +238,7 @@ static void test_each_guarded_call_has_an_example(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_the_kernel_would_accept_each_joined_program),
+                cmocka_unit_test(test_kernel_would_accept_each_joined_program),
                 cmocka_unit_test(test_unguarded_calls_get_the_same_verdict_as_without_a_guard),
                 cmocka_unit_test(test_examples_get_their_verdicts),
                 cmocka_unit_test(test_each_guarded_call_has_an_example),

@@ -144,7 +144,7 @@ static void test_real_calls_get_their_verdicts_for_each_set_of_rights(void **sta
 }
 
 /* The socket server's socket is bound to loopback for good, and has the requested flags. */
-static void test_a_socket_of_the_socket_server_is_bound_to_loopback(void **state)
+static void test_socket_of_the_socket_server_is_bound_to_loopback(void **state)
 {
         (void)state;
         pid_t pid = fork();
@@ -306,7 +306,7 @@ int main(int argc, char **argv)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_unknown_rights_are_refused),
                 cmocka_unit_test(test_real_calls_get_their_verdicts_for_each_set_of_rights),
-                cmocka_unit_test(test_a_socket_of_the_socket_server_is_bound_to_loopback),
+                cmocka_unit_test(test_socket_of_the_socket_server_is_bound_to_loopback),
                 cmocka_unit_test(test_libc_makes_threads_and_processes_without_clone3),
 #ifdef __x86_64__
                 cmocka_unit_test(test_calls_of_other_abis_kill_the_process),

@@ -359,7 +359,7 @@ static void test_no_syntax_hides_a_setting_from_the_parser(void **state)
         check_all(GIT_CONFIG_REPOSITORY, changes, ARRAY_SIZE(changes));
 }
 
-static void test_the_order_and_repetition_of_fixed_settings_may_not_change(void **state)
+static void test_order_and_repetition_of_fixed_settings_may_not_change(void **state)
 {
         (void)state;
         static const struct change changes[] = {
@@ -386,7 +386,7 @@ static void test_the_order_and_repetition_of_fixed_settings_may_not_change(void 
         check_all(GIT_CONFIG_REPOSITORY, changes, ARRAY_SIZE(changes));
 }
 
-static void test_a_worktree_configuration_accepts_few_settings(void **state)
+static void test_worktree_configuration_accepts_few_settings(void **state)
 {
         (void)state;
         static const struct change changes[] = {
@@ -435,7 +435,7 @@ static void test_refs_lead_only_to_refs(void **state)
 }
 
 /* sequencer/opts; git cherry-pick -x A..B writes it. */
-static void test_the_options_of_a_cherry_pick_run_no_program(void **state)
+static void test_options_of_a_cherry_pick_run_no_program(void **state)
 {
         (void)state;
         static const struct change changes[] = {
@@ -484,7 +484,7 @@ static void test_gitmodules_accepts_only_safe_submodules(void **state)
         check_all(GIT_CONFIG_MODULES, changes, ARRAY_SIZE(changes));
 }
 
-static void test_the_worktree_of_a_submodule_stays_in_the_workspace(void **state)
+static void test_worktree_of_a_submodule_stays_in_the_workspace(void **state)
 {
         (void)state;
         static const struct {
@@ -580,7 +580,7 @@ static void test_sizes_are_limited(void **state)
         check(GIT_CONFIG_REPOSITORY, &(struct change){ comment, without_start, "" });
 }
 
-static void test_a_reason_is_printable(void **state)
+static void test_reason_is_printable(void **state)
 {
         (void)state;
         CLEANUP_TEXT struct text why = { 0 };
@@ -676,15 +676,15 @@ int main(void)
                 cmocka_unit_test(test_existing_urls_and_branches_may_not_be_redirected),
                 cmocka_unit_test(test_only_https_ssh_and_local_urls_are_accepted),
                 cmocka_unit_test(test_no_syntax_hides_a_setting_from_the_parser),
-                cmocka_unit_test(test_the_order_and_repetition_of_fixed_settings_may_not_change),
-                cmocka_unit_test(test_a_worktree_configuration_accepts_few_settings),
+                cmocka_unit_test(test_order_and_repetition_of_fixed_settings_may_not_change),
+                cmocka_unit_test(test_worktree_configuration_accepts_few_settings),
                 cmocka_unit_test(test_refs_lead_only_to_refs),
-                cmocka_unit_test(test_the_options_of_a_cherry_pick_run_no_program),
+                cmocka_unit_test(test_options_of_a_cherry_pick_run_no_program),
                 cmocka_unit_test(test_gitmodules_accepts_only_safe_submodules),
-                cmocka_unit_test(test_the_worktree_of_a_submodule_stays_in_the_workspace),
+                cmocka_unit_test(test_worktree_of_a_submodule_stays_in_the_workspace),
                 cmocka_unit_test(test_nul_bytes_are_refused),
                 cmocka_unit_test(test_sizes_are_limited),
-                cmocka_unit_test(test_a_reason_is_printable),
+                cmocka_unit_test(test_reason_is_printable),
                 cmocka_unit_test(test_values_are_parsed_as_by_git),
                 cmocka_unit_test(test_to_do_lists_that_run_programs_are_refused),
         };

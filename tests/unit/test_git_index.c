@@ -143,7 +143,7 @@ static void test_padding_that_is_not_zero_is_refused(void **state)
 }
 
 /* In version 4 a path is stored as a difference to the one before. */
-static void test_a_path_that_version_4_assembles_is_checked(void **state)
+static void test_path_that_version_4_assembles_is_checked(void **state)
 {
         (void)state;
         struct index x;
@@ -177,7 +177,7 @@ static void test_malformed_indexes_are_refused(void **state)
 }
 
 /* git uses the length in the flags: a wrong one would make it read another entry after the path. */
-static void test_a_wrong_length_of_a_path_is_refused(void **state)
+static void test_wrong_length_of_a_path_is_refused(void **state)
 {
         (void)state;
         char path[0x1000];
@@ -202,7 +202,7 @@ static void test_a_wrong_length_of_a_path_is_refused(void **state)
 }
 
 /* The file does not say whether ids have 20 or 32 bytes. Parsed with the wrong length it has other entries. */
-static void test_an_index_with_ids_of_another_length_is_refused(void **state)
+static void test_index_with_ids_of_another_length_is_refused(void **state)
 {
         (void)state;
         static const size_t ids[] = { GIT_ID_SHA1, GIT_ID_SHA256 };
@@ -255,7 +255,7 @@ static void test_wrong_offsets_of_entries_are_refused(void **state)
 }
 
 /* A thread of git that starts with the second block does not know the last path of the first. */
-static void test_a_block_that_starts_with_a_partial_path_is_refused(void **state)
+static void test_block_that_starts_with_a_partial_path_is_refused(void **state)
 {
         (void)state;
         struct index x;
@@ -284,12 +284,12 @@ int main(void)
                 cmocka_unit_test(test_paths_into_git_directories_and_out_of_the_tree_are_refused),
                 cmocka_unit_test(test_paths_into_the_repository_itself_are_refused),
                 cmocka_unit_test(test_padding_that_is_not_zero_is_refused),
-                cmocka_unit_test(test_a_path_that_version_4_assembles_is_checked),
+                cmocka_unit_test(test_path_that_version_4_assembles_is_checked),
                 cmocka_unit_test(test_malformed_indexes_are_refused),
-                cmocka_unit_test(test_a_wrong_length_of_a_path_is_refused),
-                cmocka_unit_test(test_an_index_with_ids_of_another_length_is_refused),
+                cmocka_unit_test(test_wrong_length_of_a_path_is_refused),
+                cmocka_unit_test(test_index_with_ids_of_another_length_is_refused),
                 cmocka_unit_test(test_wrong_offsets_of_entries_are_refused),
-                cmocka_unit_test(test_a_block_that_starts_with_a_partial_path_is_refused),
+                cmocka_unit_test(test_block_that_starts_with_a_partial_path_is_refused),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -207,7 +207,7 @@ static void test_malformed_pages_are_parsed_as_by_browsers(void **state)
         assert_string_equal(t.body.data, "abc");
 }
 
-static void test_the_first_title_is_returned(void **state)
+static void test_first_title_is_returned(void **state)
 {
         (void)state;
         static const struct row rows[] = {
@@ -235,7 +235,7 @@ static char *repeat(const char *piece, size_t times)
         return text;
 }
 
-static void test_the_text_is_truncated_between_characters(void **state)
+static void test_text_is_truncated_between_characters(void **state)
 {
         (void)state;
         CLEANUP_FREE char *long_text = repeat("é", 5000);
@@ -270,7 +270,7 @@ static double time_repeated(const char *piece, size_t times)
 }
 
 /* Pages that take quadratic time in a parser that builds a tree. */
-static void test_a_hostile_page_of_a_megabyte_takes_less_than_three_seconds(void **state)
+static void test_hostile_page_of_a_megabyte_takes_less_than_three_seconds(void **state)
 {
         (void)state;
         static const char *const pieces[] = {
@@ -398,7 +398,7 @@ static void test_every_code_point_is_written_as_valid_utf8(void **state)
 #define URL "https://example.com/x"
 #define PAGE "<title>A page</title><h1>Head</h1><p>caf\xe9 <a href=/y>link</a><script>x</script>"
 
-static void test_a_response_is_converted_to_text(void **state)
+static void test_response_is_converted_to_text(void **state)
 {
         (void)state;
         static const struct {
@@ -433,7 +433,7 @@ static void test_a_response_is_converted_to_text(void **state)
         }
 }
 
-static void test_a_response_that_is_truncated_says_so(void **state)
+static void test_response_that_is_truncated_says_so(void **state)
 {
         (void)state;
         static const struct {
@@ -505,14 +505,14 @@ int main(void)
                 cmocka_unit_test(test_tables_become_rows),
                 cmocka_unit_test(test_character_references_are_resolved),
                 cmocka_unit_test(test_malformed_pages_are_parsed_as_by_browsers),
-                cmocka_unit_test(test_the_first_title_is_returned),
-                cmocka_unit_test(test_the_text_is_truncated_between_characters),
-                cmocka_unit_test(test_a_hostile_page_of_a_megabyte_takes_less_than_three_seconds),
+                cmocka_unit_test(test_first_title_is_returned),
+                cmocka_unit_test(test_text_is_truncated_between_characters),
+                cmocka_unit_test(test_hostile_page_of_a_megabyte_takes_less_than_three_seconds),
                 cmocka_unit_test(test_elements_that_are_nested_too_deeply_are_dropped_and_reported),
                 cmocka_unit_test(test_charsets_are_detected_and_decoded),
                 cmocka_unit_test(test_every_code_point_is_written_as_valid_utf8),
-                cmocka_unit_test(test_a_response_is_converted_to_text),
-                cmocka_unit_test(test_a_response_that_is_truncated_says_so),
+                cmocka_unit_test(test_response_is_converted_to_text),
+                cmocka_unit_test(test_response_that_is_truncated_says_so),
                 cmocka_unit_test(test_error_statuses_and_binary_content_are_errors),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -56,7 +56,7 @@ static void assert_round_trip(const char *text)
         assert_string_equal(t.data, text);
 }
 
-static void test_a_parsed_value_is_written_in_the_same_order(void **state)
+static void test_parsed_value_is_written_in_the_same_order(void **state)
 {
         (void)state;
         assert_round_trip("{\"zebra\":1,\"ant\":[true,false,null],\"mole\":{\"b\":\"x\",\"a\":-2.5}}");
@@ -103,7 +103,7 @@ static void test_nul_and_invalid_utf8_are_refused(void **state)
         REFUSED("[\"\\ud800\"]", EINVAL, 1, 9, "");
 }
 
-static void test_a_message_has_no_control_characters(void **state)
+static void test_message_has_no_control_characters(void **state)
 {
         (void)state;
         json_t *value = NULL;
@@ -165,7 +165,7 @@ static void test_pretty_output_is_indented(void **state)
         assert_string_equal(t.data, "before {\n  \"b\": 1,\n  \"a\": [\n    \"x\",\n    \"y\"\n  ],\n  \"c\": {}\n}");
 }
 
-static void test_a_failed_write_leaves_the_text_as_it_was(void **state)
+static void test_failed_write_leaves_the_text_as_it_was(void **state)
 {
         (void)state;
         CLEANUP_TEXT struct text t = { 0 };
@@ -197,16 +197,16 @@ static void test_a_failed_write_leaves_the_text_as_it_was(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_a_parsed_value_is_written_in_the_same_order),
+                cmocka_unit_test(test_parsed_value_is_written_in_the_same_order),
                 cmocka_unit_test(test_malformed_json_is_refused_with_its_position),
                 cmocka_unit_test(test_duplicate_keys_are_refused_at_any_depth),
                 cmocka_unit_test(test_nul_and_invalid_utf8_are_refused),
-                cmocka_unit_test(test_a_message_has_no_control_characters),
+                cmocka_unit_test(test_message_has_no_control_characters),
                 cmocka_unit_test(test_depth_is_limited_before_the_parser_recurses),
                 cmocka_unit_test(test_brackets_in_strings_do_not_count_as_depth),
                 cmocka_unit_test(test_size_is_limited),
                 cmocka_unit_test(test_pretty_output_is_indented),
-                cmocka_unit_test(test_a_failed_write_leaves_the_text_as_it_was),
+                cmocka_unit_test(test_failed_write_leaves_the_text_as_it_was),
         };
         return cmocka_run_group_tests_name("json", tests, NULL, NULL);
 }

@@ -108,7 +108,7 @@ static void test_verdicts_without_one_feature(void **state)
         }
 }
 
-static void test_a_partial_or_unprobed_feature_counts_as_missing(void **state)
+static void test_partial_or_unprobed_feature_counts_as_missing(void **state)
 {
         (void)state;
         static const enum feature_state states[] = { FEATURE_UNKNOWN, FEATURE_NO, FEATURE_PARTIAL };
@@ -197,7 +197,7 @@ int main(void)
                 cmocka_unit_test(test_every_level_works_with_all_features),
                 cmocka_unit_test(test_every_level_is_refused_if_nothing_was_probed),
                 cmocka_unit_test(test_verdicts_without_one_feature),
-                cmocka_unit_test(test_a_partial_or_unprobed_feature_counts_as_missing),
+                cmocka_unit_test(test_partial_or_unprobed_feature_counts_as_missing),
                 cmocka_unit_test(test_limits_need_only_one_mechanism),
                 cmocka_unit_test(test_help_for_a_missing_feature_comes_before_help_for_a_shortfall),
                 cmocka_unit_test(test_every_feature_has_a_unique_name),

@@ -116,7 +116,7 @@ static void test_letters_may_be_bundled_and_the_last_may_take_a_value(void **sta
         options_done(&p.result);
 }
 
-static void test_a_value_may_look_like_an_option(void **state)
+static void test_value_may_look_like_an_option(void **state)
 {
         (void)state;
         struct parsed p = PARSE(&verb, "--policy", "--json", "-p", "--");
@@ -142,7 +142,7 @@ static void test_positionals_may_be_anywhere_and_two_dashes_end_the_options(void
         options_done(&p.result);
 }
 
-static void test_a_verb_that_stops_at_the_first_positional_does_not_parse_the_options_after_it(void **state)
+static void test_verb_that_stops_at_the_first_positional_does_not_parse_the_options_after_it(void **state)
 {
         (void)state;
         struct options_verb run = verb;
@@ -163,7 +163,7 @@ static void test_a_verb_that_stops_at_the_first_positional_does_not_parse_the_op
         options_done(&p.result);
 }
 
-static void test_an_empty_command_line(void **state)
+static void test_empty_command_line(void **state)
 {
         (void)state;
         struct parsed p = PARSE(&verb);
@@ -228,7 +228,7 @@ static void test_long_names_are_never_abbreviated(void **state)
         ASSERT_REFUSED("unknown option '--'", &verb, "--=x");
 }
 
-static void test_a_word_must_be_one_of_the_list(void **state)
+static void test_word_must_be_one_of_the_list(void **state)
 {
         (void)state;
         ASSERT_REFUSED("option '--level' takes standard|strict, not 'stric'", &verb, "--level=stric");
@@ -273,7 +273,7 @@ static void test_the_error_may_be_null(void **state)
         options_done(&r);
 }
 
-static void test_the_number_of_options_is_limited(void **state)
+static void test_number_of_options_is_limited(void **state)
 {
         (void)state;
         char letters[OPTIONS_OCCURRENCES_MAX + 3] = "-";
@@ -358,7 +358,7 @@ static void test_words_are_split(void **state)
         assert_int_equal(options_split_words("1|2|3|4|5|6|7|8|9|10|11|12|13|14|15|16|17|18", words), OPTIONS_WORDS_MAX);
 }
 
-static void test_the_layout_of_help(void **state)
+static void test_layout_of_help(void **state)
 {
         (void)state;
         struct options_verb v = verb;
@@ -421,24 +421,24 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_every_way_to_write_a_value),
                 cmocka_unit_test(test_letters_may_be_bundled_and_the_last_may_take_a_value),
-                cmocka_unit_test(test_a_value_may_look_like_an_option),
+                cmocka_unit_test(test_value_may_look_like_an_option),
                 cmocka_unit_test(test_positionals_may_be_anywhere_and_two_dashes_end_the_options),
-                cmocka_unit_test(test_a_verb_that_stops_at_the_first_positional_does_not_parse_the_options_after_it),
-                cmocka_unit_test(test_an_empty_command_line),
+                cmocka_unit_test(test_verb_that_stops_at_the_first_positional_does_not_parse_the_options_after_it),
+                cmocka_unit_test(test_empty_command_line),
                 cmocka_unit_test(test_options_are_found_by_id),
                 cmocka_unit_test(test_help_ends_the_parsing),
                 cmocka_unit_test(test_mistakes_have_messages),
                 cmocka_unit_test(test_long_names_are_never_abbreviated),
-                cmocka_unit_test(test_a_word_must_be_one_of_the_list),
+                cmocka_unit_test(test_word_must_be_one_of_the_list),
                 cmocka_unit_test(test_too_few_and_too_many_positionals),
                 cmocka_unit_test(test_hostile_arguments_are_escaped_and_shortened),
                 cmocka_unit_test(test_the_error_may_be_null),
-                cmocka_unit_test(test_the_number_of_options_is_limited),
+                cmocka_unit_test(test_number_of_options_is_limited),
                 cmocka_unit_test(test_two_hundred_thousand_positionals_are_accepted),
                 cmocka_unit_test(test_rows_of_joined_tables_end_with_help),
                 cmocka_unit_test(test_rows_of_a_function_are_listed_in_their_group),
                 cmocka_unit_test(test_words_are_split),
-                cmocka_unit_test(test_the_layout_of_help),
+                cmocka_unit_test(test_layout_of_help),
                 cmocka_unit_test(test_help_is_wrapped_at_80_columns),
                 cmocka_unit_test(test_help_is_styled_only_on_demand),
         };

@@ -70,7 +70,7 @@ static const struct {
         { "", "tools: {capabilities: {deny: [process.spawn_daemon]}}", PLAN_ALLOW_FORK, 0, true },
 };
 
-static void test_the_stricter_number_is_used(void **state)
+static void test_stricter_number_is_used(void **state)
 {
         (void)state;
         for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
@@ -82,7 +82,7 @@ static void test_the_stricter_number_is_used(void **state)
 }
 
 /* A ceiling cuts a policy; it does not make a valid policy invalid. */
-static void test_a_ceiling_does_not_make_a_valid_policy_invalid(void **state)
+static void test_ceiling_does_not_make_a_valid_policy_invalid(void **state)
 {
         (void)state;
         static const struct {
@@ -138,7 +138,7 @@ static void test_reads_stay_within_allow_paths(void **state)
 }
 
 /* :ro inside a writable place makes it read-only, in a ceiling as in a policy. */
-static void test_a_read_only_path_of_a_ceiling_stays_read_only(void **state)
+static void test_read_only_path_of_a_ceiling_stays_read_only(void **state)
 {
         (void)state;
         static const char ceiling[] =
@@ -200,7 +200,7 @@ static void test_no_spelling_of_a_path_exceeds_a_ceiling(void **state)
         assert_true(compiled);
 }
 
-static void test_a_policy_cannot_release_denials_of_a_ceiling(void **state)
+static void test_policy_cannot_release_denials_of_a_ceiling(void **state)
 {
         (void)state;
         WORLD w =
@@ -530,7 +530,7 @@ static void check_hosts(const struct world *without, const struct world *cut, co
                 }
 }
 
-static void test_a_plan_allows_only_what_policy_and_ceiling_allow(void **state)
+static void test_plan_allows_only_what_policy_and_ceiling_allow(void **state)
 {
         (void)state;
         unsigned long long seed = 20240229;
@@ -546,7 +546,7 @@ static void test_a_plan_allows_only_what_policy_and_ceiling_allow(void **state)
         }
 }
 
-static void test_an_empty_ceiling_changes_nothing(void **state)
+static void test_empty_ceiling_changes_nothing(void **state)
 {
         (void)state;
         unsigned long long seed = 1789;
@@ -563,21 +563,21 @@ static void test_an_empty_ceiling_changes_nothing(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_the_stricter_number_is_used),
-                cmocka_unit_test(test_a_ceiling_does_not_make_a_valid_policy_invalid),
+                cmocka_unit_test(test_stricter_number_is_used),
+                cmocka_unit_test(test_ceiling_does_not_make_a_valid_policy_invalid),
                 cmocka_unit_test(test_writes_stay_within_allow_write),
                 cmocka_unit_test(test_reads_stay_within_allow_paths),
-                cmocka_unit_test(test_a_read_only_path_of_a_ceiling_stays_read_only),
+                cmocka_unit_test(test_read_only_path_of_a_ceiling_stays_read_only),
                 cmocka_unit_test(test_directories_of_path_do_not_exceed_a_ceiling),
                 cmocka_unit_test(test_no_spelling_of_a_path_exceeds_a_ceiling),
-                cmocka_unit_test(test_a_policy_cannot_release_denials_of_a_ceiling),
+                cmocka_unit_test(test_policy_cannot_release_denials_of_a_ceiling),
                 cmocka_unit_test(test_protected_names_of_a_ceiling_are_protected_in_every_writable_place),
                 cmocka_unit_test(test_rights_that_a_ceiling_denies_are_denied_to_servers_too),
                 cmocka_unit_test(test_hosts_stay_within_the_list_of_the_ceiling),
                 cmocka_unit_test(test_keys_that_do_not_limit_are_refused_in_a_ceiling),
                 cmocka_unit_test(test_all_ceilings_are_applied),
-                cmocka_unit_test(test_a_plan_allows_only_what_policy_and_ceiling_allow),
-                cmocka_unit_test(test_an_empty_ceiling_changes_nothing),
+                cmocka_unit_test(test_plan_allows_only_what_policy_and_ceiling_allow),
+                cmocka_unit_test(test_empty_ceiling_changes_nothing),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

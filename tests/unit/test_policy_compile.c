@@ -300,7 +300,7 @@ static const struct {
           "no effect without the permission net.http", 1, 1, 0, 0, 0, 0 },
 };
 
-static void test_a_server_gets_only_what_it_declares(void **state)
+static void test_server_gets_only_what_it_declares(void **state)
 {
         (void)state;
         for (size_t i = 0; i < ARRAY_SIZE(servers); i++) {
@@ -324,7 +324,7 @@ static void test_a_server_gets_only_what_it_declares(void **state)
         }
 }
 
-static void test_a_server_without_paths_cannot_read_the_workspace(void **state)
+static void test_server_without_paths_cannot_read_the_workspace(void **state)
 {
         (void)state;
         WORLD w = compile_valid(SERVER("{command: x, sandbox: {permissions: [process.exec]}}"));
@@ -342,7 +342,7 @@ static void test_a_server_without_paths_cannot_read_the_workspace(void **state)
         assert_true(rules_decide(&s->rules, WORK "/x", true, NULL));
 }
 
-static void test_the_paths_of_a_server_are_combined(void **state)
+static void test_paths_of_a_server_are_combined(void **state)
 {
         (void)state;
         WORLD w = compile_valid(
@@ -353,7 +353,7 @@ static void test_the_paths_of_a_server_are_combined(void **state)
                 assert_true(rules_decide(&w.plan->servers[0].rules, paths[i], true, NULL));
 }
 
-static void test_a_network_without_hosts_gives_a_warning(void **state)
+static void test_network_without_hosts_gives_a_warning(void **state)
 {
         (void)state;
         WORLD w = compile_valid(SERVER("{command: x, sandbox: {permissions: [process.exec, net.http]}}"));
@@ -382,7 +382,7 @@ static void test_invalid_servers_are_refused(void **state)
         assert_refused("tools: {modules: {mcp: {config: {servers: {'': {command: x, sandbox: {}}}}}}}", "name");
 }
 
-static void test_a_command_is_a_line_or_a_list_of_words(void **state)
+static void test_command_is_a_line_or_a_list_of_words(void **state)
 {
         (void)state;
         WORLD line = compile_valid(SERVER("{command: npx  -y @scope/name, args: [a b, '$x'], env: {TOKEN: 1, B: ''}, "
@@ -447,7 +447,7 @@ static void test_later_files_override_and_lists_are_concatenated(void **state)
         assert_false(allows_read(&w, "/srv/etc/no"));
 }
 
-static void test_a_server_in_two_files_is_one_server(void **state)
+static void test_server_in_two_files_is_one_server(void **state)
 {
         (void)state;
         WORLD w = world_new();
@@ -504,15 +504,15 @@ int main(void)
                 cmocka_unit_test(test_releasing_hosts_that_were_never_added_is_harmless),
                 cmocka_unit_test(test_namespaces_follow_the_level_or_the_list),
                 cmocka_unit_test(test_contradicting_numbers_are_refused),
-                cmocka_unit_test(test_a_server_gets_only_what_it_declares),
-                cmocka_unit_test(test_a_server_without_paths_cannot_read_the_workspace),
-                cmocka_unit_test(test_the_paths_of_a_server_are_combined),
-                cmocka_unit_test(test_a_network_without_hosts_gives_a_warning),
+                cmocka_unit_test(test_server_gets_only_what_it_declares),
+                cmocka_unit_test(test_server_without_paths_cannot_read_the_workspace),
+                cmocka_unit_test(test_paths_of_a_server_are_combined),
+                cmocka_unit_test(test_network_without_hosts_gives_a_warning),
                 cmocka_unit_test(test_invalid_servers_are_refused),
-                cmocka_unit_test(test_a_command_is_a_line_or_a_list_of_words),
+                cmocka_unit_test(test_command_is_a_line_or_a_list_of_words),
                 cmocka_unit_test(test_environment_variables_are_parsed),
                 cmocka_unit_test(test_later_files_override_and_lists_are_concatenated),
-                cmocka_unit_test(test_a_server_in_two_files_is_one_server),
+                cmocka_unit_test(test_server_in_two_files_is_one_server),
                 cmocka_unit_test(test_unknown_keys_and_wrong_values_are_refused_with_a_hint),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -148,7 +148,7 @@ static void test_malformed_patterns_are_refused(void **state)
 }
 
 /* Names that a box asks for are checked in the same way, and are never patterns. */
-static void test_a_requested_name_is_not_a_pattern(void **state)
+static void test_requested_name_is_not_a_pattern(void **state)
 {
         (void)state;
         char name[DOMAIN_MAX + 1];
@@ -169,7 +169,7 @@ static bool hostile_to_ascii(const char *name, char *ret, size_t size)
         return (size_t)snprintf(ret, size, "%s", hostile_answer) < size;
 }
 
-static void test_the_result_of_to_ascii_is_checked(void **state)
+static void test_result_of_to_ascii_is_checked(void **state)
 {
         (void)state;
         static const char *const answers[] = { "",     "*",         "*.com", "a/b",  "a b", "127.0.0.1",
@@ -251,7 +251,7 @@ static void test_patterns_match_whole_labels(void **state)
 }
 
 /* The default ports are 443 and 80, and 22 for git hosts, by the requested name. A denial is for all ports. */
-static void test_a_pattern_without_a_port_matches_the_default_ports(void **state)
+static void test_pattern_without_a_port_matches_the_default_ports(void **state)
 {
         (void)state;
         static const struct {
@@ -290,7 +290,7 @@ static void test_a_pattern_without_a_port_matches_the_default_ports(void **state
         }
 }
 
-static void test_the_names_of_git_hosts_are_canonical(void **state)
+static void test_names_of_git_hosts_are_canonical(void **state)
 {
         (void)state;
         for (size_t i = 0; git_hosts[i]; i++) {
@@ -400,12 +400,12 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_patterns_are_printed_in_canonical_form),
                 cmocka_unit_test(test_malformed_patterns_are_refused),
-                cmocka_unit_test(test_a_requested_name_is_not_a_pattern),
-                cmocka_unit_test(test_the_result_of_to_ascii_is_checked),
+                cmocka_unit_test(test_requested_name_is_not_a_pattern),
+                cmocka_unit_test(test_result_of_to_ascii_is_checked),
                 cmocka_unit_test(test_lengths_are_limited_as_in_dns),
                 cmocka_unit_test(test_patterns_match_whole_labels),
-                cmocka_unit_test(test_a_pattern_without_a_port_matches_the_default_ports),
-                cmocka_unit_test(test_the_names_of_git_hosts_are_canonical),
+                cmocka_unit_test(test_pattern_without_a_port_matches_the_default_ports),
+                cmocka_unit_test(test_names_of_git_hosts_are_canonical),
                 cmocka_unit_test(test_covering_and_intersecting_agree_with_matching),
                 cmocka_unit_test(test_random_bytes_are_refused_or_become_a_valid_name),
         };

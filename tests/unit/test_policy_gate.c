@@ -17,7 +17,7 @@ static const char *find_secret(const struct world *w, const char *name)
         return NULL;
 }
 
-static void test_the_default_set_of_commands_is_denied(void **state)
+static void test_default_set_of_commands_is_denied(void **state)
 {
         (void)state;
         WORLD w = compile_valid("");
@@ -29,7 +29,7 @@ static void test_the_default_set_of_commands_is_denied(void **state)
         assert_string_equal(c->from.name, "default");
 }
 
-static void test_the_set_of_commands_is_edited_entry_by_entry(void **state)
+static void test_set_of_commands_is_edited_entry_by_entry(void **state)
 {
         (void)state;
         WORLD w = compile_valid(
@@ -120,7 +120,7 @@ static void test_counts_and_lengths_are_limited(void **state)
         }
 }
 
-static void test_a_policy_cannot_remove_commands_or_secrets_of_a_ceiling(void **state)
+static void test_policy_cannot_remove_commands_or_secrets_of_a_ceiling(void **state)
 {
         (void)state;
         WORLD w = world_new();
@@ -139,7 +139,7 @@ static void test_a_policy_cannot_remove_commands_or_secrets_of_a_ceiling(void **
 }
 
 /* Only below `servers` is the name for which a key has a star the name of a server. */
-static void test_a_secret_with_the_name_of_a_server_is_not_a_server(void **state)
+static void test_secret_with_the_name_of_a_server_is_not_a_server(void **state)
 {
         (void)state;
         WORLD w = compile_valid("{gate: {secrets: {s: x}}, tools: {modules: {mcp: {config: {servers: {s: {command: c, "
@@ -153,13 +153,13 @@ static void test_a_secret_with_the_name_of_a_server_is_not_a_server(void **state
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_the_default_set_of_commands_is_denied),
-                cmocka_unit_test(test_the_set_of_commands_is_edited_entry_by_entry),
+                cmocka_unit_test(test_default_set_of_commands_is_denied),
+                cmocka_unit_test(test_set_of_commands_is_edited_entry_by_entry),
                 cmocka_unit_test(test_invalid_names_of_commands_are_refused),
                 cmocka_unit_test(test_secrets_have_a_name_and_an_expression),
                 cmocka_unit_test(test_counts_and_lengths_are_limited),
-                cmocka_unit_test(test_a_policy_cannot_remove_commands_or_secrets_of_a_ceiling),
-                cmocka_unit_test(test_a_secret_with_the_name_of_a_server_is_not_a_server),
+                cmocka_unit_test(test_policy_cannot_remove_commands_or_secrets_of_a_ceiling),
+                cmocka_unit_test(test_secret_with_the_name_of_a_server_is_not_a_server),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -111,7 +111,7 @@ static void test_every_golden_policy_compiles_to_its_plan(void **state)
 }
 
 /* The warnings that the examples of the specification give. */
-static void test_the_examples_give_only_the_expected_warnings(void **state)
+static void test_examples_give_only_the_expected_warnings(void **state)
 {
         (void)state;
         static const struct {
@@ -143,7 +143,7 @@ static void test_the_examples_give_only_the_expected_warnings(void **state)
         }
 }
 
-static void test_the_full_reference_has_the_values_of_its_comments(void **state)
+static void test_full_reference_has_the_values_of_its_comments(void **state)
 {
         (void)state;
         WORLD w = compile_golden("full-reference.yaml");
@@ -171,7 +171,7 @@ static void test_the_full_reference_has_the_values_of_its_comments(void **state)
         assert_false(allows_write(&w, "/data/models/x") || allows_read(&w, "/data/x"));
 }
 
-static void test_the_policy_of_an_agent_host(void **state)
+static void test_policy_of_an_agent_host(void **state)
 {
         (void)state;
         WORLD w = compile_golden("agent-host.yaml");
@@ -186,7 +186,7 @@ static void test_the_policy_of_an_agent_host(void **state)
                      allows_host(&w, "example.com"));
 }
 
-static void test_the_network_policy(void **state)
+static void test_network_policy(void **state)
 {
         (void)state;
         WORLD w = compile_golden("network.yaml");
@@ -213,10 +213,10 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_every_golden_policy_compiles_to_its_plan),
-                cmocka_unit_test(test_the_examples_give_only_the_expected_warnings),
-                cmocka_unit_test(test_the_full_reference_has_the_values_of_its_comments),
-                cmocka_unit_test(test_the_policy_of_an_agent_host),
-                cmocka_unit_test(test_the_network_policy),
+                cmocka_unit_test(test_examples_give_only_the_expected_warnings),
+                cmocka_unit_test(test_full_reference_has_the_values_of_its_comments),
+                cmocka_unit_test(test_policy_of_an_agent_host),
+                cmocka_unit_test(test_network_policy),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

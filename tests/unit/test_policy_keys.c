@@ -92,7 +92,7 @@ static size_t count_rows_below(const char *prefix)
         return count;
 }
 
-static void test_the_walk_reaches_every_row_once(void **state)
+static void test_walk_reaches_every_row_once(void **state)
 {
         (void)state;
         assert_int_equal(count_rows_below(""), KEY_COUNT);
@@ -274,7 +274,7 @@ static void test_words_are_unique_and_matched_exactly(void **state)
         assert_int_equal(key_word_index(level_words, "maximum"), LEVEL_MAXIMUM);
 }
 
-static void test_a_wildcard_permission_grants_all_of_its_kind(void **state)
+static void test_wildcard_permission_grants_all_of_its_kind(void **state)
 {
         (void)state;
         static const char *const kinds[] = { "fs.", "process.", "net." };
@@ -359,7 +359,7 @@ static void assert_listed(const struct managed_set *set, const char *name)
         fail_msg("the set %s lacks %s", set->name, name);
 }
 
-static void test_the_sets_have_the_entries_of_the_specification(void **state)
+static void test_sets_have_the_entries_of_the_specification(void **state)
 {
         (void)state;
         static const char *const sensitive[] = { "~/.ssh",
@@ -408,17 +408,17 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_every_row_is_complete),
                 cmocka_unit_test(test_every_flag_agrees_with_its_key),
-                cmocka_unit_test(test_the_walk_reaches_every_row_once),
+                cmocka_unit_test(test_walk_reaches_every_row_once),
                 cmocka_unit_test(test_defaults_and_bounds_are_those_of_the_specification),
                 cmocka_unit_test(test_defaults_have_their_numbers_in_a_plan),
                 cmocka_unit_test(test_numbers_of_the_plan_have_unique_names),
                 cmocka_unit_test(test_only_plain_digits_are_accepted_as_numbers),
                 cmocka_unit_test(test_removing_a_suffix_keeps_the_path),
                 cmocka_unit_test(test_words_are_unique_and_matched_exactly),
-                cmocka_unit_test(test_a_wildcard_permission_grants_all_of_its_kind),
+                cmocka_unit_test(test_wildcard_permission_grants_all_of_its_kind),
                 cmocka_unit_test(test_names_in_managed_sets_are_unambiguous),
                 cmocka_unit_test(test_every_managed_entry_is_a_valid_value_of_its_key),
-                cmocka_unit_test(test_the_sets_have_the_entries_of_the_specification),
+                cmocka_unit_test(test_sets_have_the_entries_of_the_specification),
         };
         return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -93,7 +93,7 @@ static void test_without_mounts_a_private_directory_has_another_path(void **stat
         assert_true(name_rules_allow(n, "/scratch/x", true));
 }
 
-static void test_an_alias_of_a_path_has_the_same_rule(void **state)
+static void test_alias_of_a_path_has_the_same_rule(void **state)
 {
         (void)state;
         CLEANUP_ARENA struct arena *a = arena_new(1 << 20);
@@ -152,7 +152,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_only_denials_deny_a_name),
                 cmocka_unit_test(test_without_mounts_a_private_directory_has_another_path),
-                cmocka_unit_test(test_an_alias_of_a_path_has_the_same_rule),
+                cmocka_unit_test(test_alias_of_a_path_has_the_same_rule),
                 cmocka_unit_test(test_moving_a_directory_is_checked_against_rules_below_it),
                 cmocka_unit_test(test_rules_below_a_directory_are_found),
         };

@@ -49,7 +49,7 @@ static void test_hosts_are_allowed_on_their_ports(void **state)
         assert_true(by && !by->allow);
 }
 
-static void test_a_private_host_must_also_be_allowed(void **state)
+static void test_private_host_must_also_be_allowed(void **state)
 {
         (void)state;
         WORLD w = compile_valid(
@@ -153,7 +153,7 @@ static void test_invalid_ports_and_sockets_are_refused(void **state)
 }
 
 /* The maximum is accepted, and one more is refused. */
-static void test_the_number_of_ports_and_sockets_is_limited(void **state)
+static void test_number_of_ports_and_sockets_is_limited(void **state)
 {
         (void)state;
         static const struct {
@@ -266,7 +266,7 @@ static void test_ceilings_cut_each_list(void **state)
         }
 }
 
-static void test_a_box_whose_network_a_ceiling_removed_reaches_nothing(void **state)
+static void test_box_whose_network_a_ceiling_removed_reaches_nothing(void **state)
 {
         (void)state;
         WORLD w = compile_under("{allow_local_ports: [5432], publish: [3000], allowed_domains: ['a.org:8443'], "
@@ -292,12 +292,12 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_hosts_are_allowed_on_their_ports),
-                cmocka_unit_test(test_a_private_host_must_also_be_allowed),
+                cmocka_unit_test(test_private_host_must_also_be_allowed),
                 cmocka_unit_test(test_ports_and_sockets_of_all_files_are_combined),
                 cmocka_unit_test(test_invalid_ports_and_sockets_are_refused),
-                cmocka_unit_test(test_the_number_of_ports_and_sockets_is_limited),
+                cmocka_unit_test(test_number_of_ports_and_sockets_is_limited),
                 cmocka_unit_test(test_ceilings_cut_each_list),
-                cmocka_unit_test(test_a_box_whose_network_a_ceiling_removed_reaches_nothing),
+                cmocka_unit_test(test_box_whose_network_a_ceiling_removed_reaches_nothing),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

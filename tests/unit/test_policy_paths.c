@@ -31,7 +31,7 @@ static bool has_rule(const struct world *w, enum rule_kind kind, const char *pat
         return false;
 }
 
-static void test_an_empty_policy_allows_the_workspace_and_the_system(void **state)
+static void test_empty_policy_allows_the_workspace_and_the_system(void **state)
 {
         (void)state;
         WORLD w = compile_valid("");
@@ -203,7 +203,7 @@ static void test_ringwalls_own_files_can_never_be_written(void **state)
 }
 
 /* X/bin in PATH makes X readable if X is an installation, not if X is a person's work. */
-static void test_a_directory_of_path_in_a_workspace_does_not_make_its_parent_readable(void **state)
+static void test_directory_of_path_in_a_workspace_does_not_make_its_parent_readable(void **state)
 {
         (void)state;
         WORLD w = world_new();
@@ -240,7 +240,7 @@ static bool is_below_missing(const char *path)
 }
 
 /* In a policy, which several machines may share, a missing path gives a warning; on the command line it is an error. */
-static void test_a_missing_path_is_said_unless_it_is_optional(void **state)
+static void test_missing_path_is_said_unless_it_is_optional(void **state)
 {
         (void)state;
         static const struct {
@@ -294,7 +294,7 @@ static void test_only_an_explicit_ro_makes_a_writable_place_read_only(void **sta
 }
 
 /* A narrower grant inside a denied path is effective, also in a writable place. */
-static void test_a_part_of_a_denied_directory_in_the_workspace_can_be_granted(void **state)
+static void test_part_of_a_denied_directory_in_the_workspace_can_be_granted(void **state)
 {
         (void)state;
         WORLD w =
@@ -305,7 +305,7 @@ static void test_a_part_of_a_denied_directory_in_the_workspace_can_be_granted(vo
 }
 
 /* A toolchain inside the workspace stays writable. */
-static void test_a_toolchain_in_the_workspace_stays_writable(void **state)
+static void test_toolchain_in_the_workspace_stays_writable(void **state)
 {
         (void)state;
         WORLD w = world_new();
@@ -317,7 +317,7 @@ static void test_a_toolchain_in_the_workspace_stays_writable(void **state)
 }
 
 /* A grant below a private directory decides whether it is writable, not the private directory. */
-static void test_a_read_only_grant_in_a_private_directory_is_not_writable(void **state)
+static void test_read_only_grant_in_a_private_directory_is_not_writable(void **state)
 {
         (void)state;
         WORLD w = compile_valid(
@@ -331,7 +331,7 @@ static void test_a_read_only_grant_in_a_private_directory_is_not_writable(void *
         ASSERT_FILES(&ro, { WORK "/x", "r" }, { HOME "/seen/x", "r" });
 }
 
-static void test_a_denial_overrides_a_grant_for_writes(void **state)
+static void test_denial_overrides_a_grant_for_writes(void **state)
 {
         (void)state;
         WORLD w = compile_valid(
@@ -342,7 +342,7 @@ static void test_a_denial_overrides_a_grant_for_writes(void **state)
                      { "/srv/a/bb", "rw" });
 }
 
-static void test_the_narrower_rule_wins_for_reads(void **state)
+static void test_narrower_rule_wins_for_reads(void **state)
 {
         (void)state;
         WORLD w = compile_valid(
@@ -355,7 +355,7 @@ static void test_the_narrower_rule_wins_for_reads(void **state)
         assert_world_message(&w, "/srv/tie cannot be read");
 }
 
-static void test_a_sensitive_file_can_be_granted_by_a_narrower_path(void **state)
+static void test_sensitive_file_can_be_granted_by_a_narrower_path(void **state)
 {
         (void)state;
         WORLD w = compile_valid(
@@ -451,7 +451,7 @@ static void test_variables_are_expanded_and_unknown_ones_refused(void **state)
 }
 
 /* With an empty variable a rule would silently be about another path. */
-static void test_a_missing_home_is_an_error_only_where_it_is_used(void **state)
+static void test_missing_home_is_an_error_only_where_it_is_used(void **state)
 {
         (void)state;
         static const char *const no_home[] = { NULL, "" };
@@ -468,7 +468,7 @@ static void test_a_missing_home_is_an_error_only_where_it_is_used(void **state)
         }
 }
 
-static void test_the_root_as_home_is_not_private(void **state)
+static void test_root_as_home_is_not_private(void **state)
 {
         (void)state;
         WORLD w = world_new();
@@ -480,7 +480,7 @@ static void test_the_root_as_home_is_not_private(void **state)
 }
 
 /* A grant of a directory that is private by default gives the real directory, without its secrets. */
-static void test_a_granted_temporary_directory_is_the_real_one_without_secrets(void **state)
+static void test_granted_temporary_directory_is_the_real_one_without_secrets(void **state)
 {
         (void)state;
         static const char *const homes[] = { "/tmp", "/tmp/h", "/run/user/h" };
@@ -501,7 +501,7 @@ static void test_a_granted_temporary_directory_is_the_real_one_without_secrets(v
         }
 }
 
-static void test_a_name_to_protect_stays_below_its_directory(void **state)
+static void test_name_to_protect_stays_below_its_directory(void **state)
 {
         (void)state;
         static const char *const texts[] = { "../x", "a/../../x", "..", "." };
@@ -531,7 +531,7 @@ static void test_pattern_characters_in_variables_are_literal(void **state)
                      { "/home/u/a*b[c]?\\d/.git/modules/m/hooks", "r" });
 }
 
-static void test_a_pattern_cannot_be_granted(void **state)
+static void test_pattern_cannot_be_granted(void **state)
 {
         (void)state;
         static const char *const yaml[] = { "security: {sandbox: {allow_paths: ['/srv/*']}}",
@@ -588,7 +588,7 @@ static void test_managed_sets_are_edited_entry_by_entry(void **state)
 }
 
 /* Two valid files must be valid together. */
-static void test_an_entry_may_be_released_twice(void **state)
+static void test_entry_may_be_released_twice(void **state)
 {
         (void)state;
         WORLD w = world_new();
@@ -631,7 +631,7 @@ static void test_toolchains_in_path_are_readable_but_not_home_directories(void *
 }
 
 /* A policy file that is called "default" is not the default policy. */
-static void test_a_policy_named_default_denies_toolchains(void **state)
+static void test_policy_named_default_denies_toolchains(void **state)
 {
         (void)state;
         static const char yaml[] = "filesystem: {deny_read: [\"~\"]}";
@@ -643,7 +643,7 @@ static void test_a_policy_named_default_denies_toolchains(void **state)
 }
 
 /* The warning says how to release the rule that denies, if that is possible, and following it helps. */
-static void test_a_grant_without_effect_gives_a_warning_with_a_remedy(void **state)
+static void test_grant_without_effect_gives_a_warning_with_a_remedy(void **state)
 {
         (void)state;
         WORLD shadow = compile_valid("security: {sandbox: {allow_paths: [/etc/shadow]}}");
@@ -664,7 +664,7 @@ static void test_a_grant_without_effect_gives_a_warning_with_a_remedy(void **sta
         assert_null(strstr(own.printed.data, "to allow it"));
 }
 
-static void test_the_workspace_is_resolved_and_checked(void **state)
+static void test_workspace_is_resolved_and_checked(void **state)
 {
         (void)state;
         WORLD relative = compile_valid("runtime: {workdir: ../other/./x/}");
@@ -731,40 +731,40 @@ static void test_every_rule_has_its_source(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_an_empty_policy_allows_the_workspace_and_the_system),
+                cmocka_unit_test(test_empty_policy_allows_the_workspace_and_the_system),
                 cmocka_unit_test(test_broad_reads_allow_everything_but_the_sensitive_set),
                 cmocka_unit_test(test_some_groups_are_protected_only_on_request),
                 cmocka_unit_test(test_files_that_an_agent_executes_stay_read_only_in_a_granted_directory),
                 cmocka_unit_test(test_ringwalls_own_files_can_never_be_written),
-                cmocka_unit_test(test_a_directory_of_path_in_a_workspace_does_not_make_its_parent_readable),
+                cmocka_unit_test(test_directory_of_path_in_a_workspace_does_not_make_its_parent_readable),
                 cmocka_unit_test(test_protected_names_are_read_only),
                 cmocka_unit_test(test_startup_files_of_a_writable_home_are_read_only),
                 cmocka_unit_test(test_allow_paths_as_in_the_specification),
-                cmocka_unit_test(test_a_missing_path_is_said_unless_it_is_optional),
+                cmocka_unit_test(test_missing_path_is_said_unless_it_is_optional),
                 cmocka_unit_test(test_only_an_explicit_ro_makes_a_writable_place_read_only),
-                cmocka_unit_test(test_a_part_of_a_denied_directory_in_the_workspace_can_be_granted),
-                cmocka_unit_test(test_a_toolchain_in_the_workspace_stays_writable),
-                cmocka_unit_test(test_a_read_only_grant_in_a_private_directory_is_not_writable),
-                cmocka_unit_test(test_a_denial_overrides_a_grant_for_writes),
-                cmocka_unit_test(test_the_narrower_rule_wins_for_reads),
-                cmocka_unit_test(test_a_sensitive_file_can_be_granted_by_a_narrower_path),
+                cmocka_unit_test(test_part_of_a_denied_directory_in_the_workspace_can_be_granted),
+                cmocka_unit_test(test_toolchain_in_the_workspace_stays_writable),
+                cmocka_unit_test(test_read_only_grant_in_a_private_directory_is_not_writable),
+                cmocka_unit_test(test_denial_overrides_a_grant_for_writes),
+                cmocka_unit_test(test_narrower_rule_wins_for_reads),
+                cmocka_unit_test(test_sensitive_file_can_be_granted_by_a_narrower_path),
                 cmocka_unit_test(test_all_spellings_of_a_path_give_the_same_plan),
                 cmocka_unit_test(test_escaped_dots_are_resolved_before_normalising),
                 cmocka_unit_test(test_variables_are_expanded_and_unknown_ones_refused),
-                cmocka_unit_test(test_a_missing_home_is_an_error_only_where_it_is_used),
-                cmocka_unit_test(test_the_root_as_home_is_not_private),
-                cmocka_unit_test(test_a_granted_temporary_directory_is_the_real_one_without_secrets),
-                cmocka_unit_test(test_a_name_to_protect_stays_below_its_directory),
+                cmocka_unit_test(test_missing_home_is_an_error_only_where_it_is_used),
+                cmocka_unit_test(test_root_as_home_is_not_private),
+                cmocka_unit_test(test_granted_temporary_directory_is_the_real_one_without_secrets),
+                cmocka_unit_test(test_name_to_protect_stays_below_its_directory),
                 cmocka_unit_test(test_pattern_characters_in_variables_are_literal),
-                cmocka_unit_test(test_a_pattern_cannot_be_granted),
+                cmocka_unit_test(test_pattern_cannot_be_granted),
                 cmocka_unit_test(test_paths_of_flags_are_literal),
                 cmocka_unit_test(test_managed_sets_are_edited_entry_by_entry),
-                cmocka_unit_test(test_an_entry_may_be_released_twice),
+                cmocka_unit_test(test_entry_may_be_released_twice),
                 cmocka_unit_test(test_policy_files_in_writable_places_are_protected),
                 cmocka_unit_test(test_toolchains_in_path_are_readable_but_not_home_directories),
-                cmocka_unit_test(test_a_policy_named_default_denies_toolchains),
-                cmocka_unit_test(test_a_grant_without_effect_gives_a_warning_with_a_remedy),
-                cmocka_unit_test(test_the_workspace_is_resolved_and_checked),
+                cmocka_unit_test(test_policy_named_default_denies_toolchains),
+                cmocka_unit_test(test_grant_without_effect_gives_a_warning_with_a_remedy),
+                cmocka_unit_test(test_workspace_is_resolved_and_checked),
                 cmocka_unit_test(test_facts_that_are_not_utf8_lose_no_rule),
                 cmocka_unit_test(test_every_rule_has_its_source),
         };

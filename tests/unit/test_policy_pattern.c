@@ -43,7 +43,7 @@ static void test_paths_are_normalised(void **state)
         }
 }
 
-static void test_the_number_of_names_in_a_path_is_limited(void **state)
+static void test_number_of_names_in_a_path_is_limited(void **state)
 {
         (void)state;
         CLEANUP_ARENA struct arena *a = arena_new(1 << 20);
@@ -182,7 +182,7 @@ static void test_patterns_match_paths(void **state)
         }
 }
 
-static void test_the_depth_of_a_match_is_the_number_of_matched_names(void **state)
+static void test_depth_of_a_match_is_the_number_of_matched_names(void **state)
 {
         (void)state;
         static const struct {
@@ -293,7 +293,7 @@ static void test_matching_agrees_with_the_documentation(void **state)
 }
 
 /* Every accepted pattern must still be valid when it is normalised, and must not crash the matcher. */
-static void test_an_accepted_pattern_is_still_valid_when_normalised(void **state)
+static void test_accepted_pattern_is_still_valid_when_normalised(void **state)
 {
         (void)state;
         static const char alphabet[] = "//..[[]]\\\\!-*?ab";
@@ -347,15 +347,15 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_paths_are_normalised),
-                cmocka_unit_test(test_the_number_of_names_in_a_path_is_limited),
+                cmocka_unit_test(test_number_of_names_in_a_path_is_limited),
                 cmocka_unit_test(test_patterns_are_distinguished_from_literal_paths),
                 cmocka_unit_test(test_malformed_patterns_are_refused),
                 cmocka_unit_test(test_classes_that_can_never_match_are_not_accepted),
                 cmocka_unit_test(test_unescaping_reverses_escaping),
                 cmocka_unit_test(test_patterns_match_paths),
-                cmocka_unit_test(test_the_depth_of_a_match_is_the_number_of_matched_names),
+                cmocka_unit_test(test_depth_of_a_match_is_the_number_of_matched_names),
                 cmocka_unit_test(test_matching_agrees_with_the_documentation),
-                cmocka_unit_test(test_an_accepted_pattern_is_still_valid_when_normalised),
+                cmocka_unit_test(test_accepted_pattern_is_still_valid_when_normalised),
                 cmocka_unit_test(test_many_stars_match_in_less_than_two_seconds),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

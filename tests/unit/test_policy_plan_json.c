@@ -33,7 +33,7 @@ static json_t *parse_and_write(const json_t *json)
         return plan_to_json(plan);
 }
 
-static void test_a_plan_is_parsed_as_the_same_plan(void **state)
+static void test_plan_is_parsed_as_the_same_plan(void **state)
 {
         (void)state;
         for (size_t i = 0; i < ARRAY_SIZE(policies); i++)
@@ -265,7 +265,7 @@ static void test_members_that_are_never_written_are_refused(void **state)
 }
 
 /* The parser has the same limits as the compiler. */
-static void test_a_list_that_is_too_long_is_refused(void **state)
+static void test_list_that_is_too_long_is_refused(void **state)
 {
         (void)state;
         static const struct {
@@ -350,7 +350,7 @@ static void replace_random_value(json_t *json, unsigned long long *seed)
         }
 }
 
-static void test_a_corrupted_plan_is_refused_or_parsed_as_it_is(void **state)
+static void test_corrupted_plan_is_refused_or_parsed_as_it_is(void **state)
 {
         (void)state;
         WORLD w = make_rich_world();
@@ -373,12 +373,12 @@ static void test_a_corrupted_plan_is_refused_or_parsed_as_it_is(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_a_plan_is_parsed_as_the_same_plan),
+                cmocka_unit_test(test_plan_is_parsed_as_the_same_plan),
                 cmocka_unit_test(test_members_that_are_never_written_are_refused),
-                cmocka_unit_test(test_a_list_that_is_too_long_is_refused),
+                cmocka_unit_test(test_list_that_is_too_long_is_refused),
                 cmocka_unit_test(test_values_that_are_not_plans_are_refused),
                 cmocka_unit_test(test_every_member_is_required),
-                cmocka_unit_test(test_a_corrupted_plan_is_refused_or_parsed_as_it_is),
+                cmocka_unit_test(test_corrupted_plan_is_refused_or_parsed_as_it_is),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

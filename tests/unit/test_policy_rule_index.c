@@ -27,7 +27,7 @@ static void random_rules(struct arena *a, unsigned long long *seed, struct rule 
         }
 }
 
-static void test_the_rules_of_the_index_decide_like_all_rules(void **state)
+static void test_rules_of_the_index_decide_like_all_rules(void **state)
 {
         (void)state;
         unsigned long long seed = 31;
@@ -54,7 +54,7 @@ static void test_the_rules_of_the_index_decide_like_all_rules(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_the_rules_of_the_index_decide_like_all_rules),
+                cmocka_unit_test(test_rules_of_the_index_decide_like_all_rules),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -154,7 +154,7 @@ static void assert_round_trip(parser *parse, printer *print, uint64_t value)
                          (unsigned long long)parsed);
 }
 
-static void test_a_printed_quantity_parses_to_the_same_number(void **state)
+static void test_printed_quantity_parses_to_the_same_number(void **state)
 {
         (void)state;
         static const uint64_t values[] = { 0,     1,         9,    59,   60,          61,         999,     1000,
@@ -181,7 +181,7 @@ int main(void)
                 cmocka_unit_test(test_malformed_sizes_are_refused),
                 cmocka_unit_test(test_cores_are_parsed_and_malformed_ones_are_refused),
                 cmocka_unit_test(test_durations_are_parsed_and_malformed_ones_are_refused),
-                cmocka_unit_test(test_a_printed_quantity_parses_to_the_same_number),
+                cmocka_unit_test(test_printed_quantity_parses_to_the_same_number),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -139,7 +139,7 @@ static void test_crlf_bom_and_a_missing_last_newline_are_accepted(void **state)
         }
 }
 
-static void test_an_alias_is_replaced_by_its_anchor(void **state)
+static void test_alias_is_replaced_by_its_anchor(void **state)
 {
         (void)state;
         PARSED p = parse_yaml("a: &x [1, 2]\nb: *x\nc: &x 3\nd: *x\n");
@@ -224,7 +224,7 @@ static void test_malformed_json_is_refused_with_its_position(void **state)
         }
 }
 
-static void test_a_nul_is_refused(void **state)
+static void test_nul_is_refused(void **state)
 {
         (void)state;
         static const char text[] = "mode: auto\0\nx: y\n";
@@ -324,7 +324,7 @@ static void test_limits_are_enforced_quickly_and_named(void **state)
                 assert_capped(node_from_json, &json[i]);
 }
 
-static void test_an_alias_bomb_is_refused_at_the_limit(void **state)
+static void test_alias_bomb_is_refused_at_the_limit(void **state)
 {
         (void)state;
         CLEANUP_TEXT struct text t = { 0 };
@@ -368,7 +368,7 @@ static void test_truncated_and_corrupted_text_does_not_crash_the_parser(void **s
 
 /* Messages */
 
-static void test_a_message_shows_the_line_and_a_caret(void **state)
+static void test_message_shows_the_line_and_a_caret(void **state)
 {
         (void)state;
         WORLD w = world_new();
@@ -387,7 +387,7 @@ static void test_a_message_shows_the_line_and_a_caret(void **state)
                 "workspace_snapshot, audit, mdwe, allow_paths, resources\n");
 }
 
-static void test_the_caret_of_a_long_line_is_under_its_position(void **state)
+static void test_caret_of_a_long_line_is_under_its_position(void **state)
 {
         (void)state;
         CLEANUP_TEXT struct text t = { 0 };
@@ -439,7 +439,7 @@ static void test_many_errors_are_reported_up_to_a_limit_and_the_rest_counted(voi
 }
 
 /* A message that is truncated inside a character must not be lost in the JSON. */
-static void test_a_message_truncated_inside_a_character_is_not_lost(void **state)
+static void test_message_truncated_inside_a_character_is_not_lost(void **state)
 {
         (void)state;
         for (size_t shift = 0; shift < 4; shift++) {
@@ -463,19 +463,19 @@ int main(void)
                 cmocka_unit_test(test_plain_scalars_are_not_interpreted),
                 cmocka_unit_test(test_empty_files_are_empty_policies),
                 cmocka_unit_test(test_crlf_bom_and_a_missing_last_newline_are_accepted),
-                cmocka_unit_test(test_an_alias_is_replaced_by_its_anchor),
+                cmocka_unit_test(test_alias_is_replaced_by_its_anchor),
                 cmocka_unit_test(test_malformed_yaml_is_refused_with_its_position),
                 cmocka_unit_test(test_malformed_json_is_refused_with_its_position),
-                cmocka_unit_test(test_a_nul_is_refused),
+                cmocka_unit_test(test_nul_is_refused),
                 cmocka_unit_test(test_unicode_line_breaks_do_not_shift_positions),
                 cmocka_unit_test(test_limits_are_enforced_quickly_and_named),
-                cmocka_unit_test(test_an_alias_bomb_is_refused_at_the_limit),
+                cmocka_unit_test(test_alias_bomb_is_refused_at_the_limit),
                 cmocka_unit_test(test_truncated_and_corrupted_text_does_not_crash_the_parser),
-                cmocka_unit_test(test_a_message_shows_the_line_and_a_caret),
-                cmocka_unit_test(test_the_caret_of_a_long_line_is_under_its_position),
+                cmocka_unit_test(test_message_shows_the_line_and_a_caret),
+                cmocka_unit_test(test_caret_of_a_long_line_is_under_its_position),
                 cmocka_unit_test(test_messages_have_no_control_characters),
                 cmocka_unit_test(test_many_errors_are_reported_up_to_a_limit_and_the_rest_counted),
-                cmocka_unit_test(test_a_message_truncated_inside_a_character_is_not_lost),
+                cmocka_unit_test(test_message_truncated_inside_a_character_is_not_lost),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,7 +17,7 @@ static const char *const tokens[] = {
 
 /* --- keys in blocks --- */
 
-static void test_a_private_key_is_replaced_with_its_markers(void **state)
+static void test_private_key_is_replaced_with_its_markers(void **state)
 {
         (void)state;
         CLEANUP_SCRUBBER struct scrubber *s = new_scrubber();
@@ -50,7 +50,7 @@ static void test_a_private_key_is_replaced_with_its_markers(void **state)
         assert_scrubbed(s, "Private-Lines: 2\n{s64}\n{s64}\n", R("putty-private-key"));
 }
 
-static void test_a_truncated_key_does_not_swallow_the_text_after_it(void **state)
+static void test_truncated_key_does_not_swallow_the_text_after_it(void **state)
 {
         (void)state;
         CLEANUP_SCRUBBER struct scrubber *s = new_scrubber();
@@ -67,7 +67,7 @@ static void test_a_truncated_key_does_not_swallow_the_text_after_it(void **state
         assert_in_range(strlen(result), 93 * strlen(ordinary), 97 * strlen(ordinary));
 }
 
-static void test_a_marker_without_a_key_is_not_changed(void **state)
+static void test_marker_without_a_key_is_not_changed(void **state)
 {
         (void)state;
         CLEANUP_SCRUBBER struct scrubber *s = new_scrubber();
@@ -189,7 +189,7 @@ static void add_random_piece(struct text *t)
                 text_add(t, piece);
 }
 
-static void test_a_stream_gives_the_same_text_for_any_chunks(void **state)
+static void test_stream_gives_the_same_text_for_any_chunks(void **state)
 {
         (void)state;
         CLEANUP_SCRUBBER struct scrubber *s = new_scrubber();
@@ -205,7 +205,7 @@ static void test_a_stream_gives_the_same_text_for_any_chunks(void **state)
         }
 }
 
-static void test_a_secret_is_found_at_any_offset_of_a_long_line(void **state)
+static void test_secret_is_found_at_any_offset_of_a_long_line(void **state)
 {
         (void)state;
         static const struct {
@@ -240,7 +240,7 @@ static void test_a_secret_is_found_at_any_offset_of_a_long_line(void **state)
 }
 
 /* A secret that is longer than the buffer. */
-static void test_an_endless_secret_is_replaced_without_being_buffered(void **state)
+static void test_endless_secret_is_replaced_without_being_buffered(void **state)
 {
         (void)state;
         CLEANUP_SCRUBBER struct scrubber *s = new_scrubber();
@@ -259,7 +259,7 @@ static void test_an_endless_secret_is_replaced_without_being_buffered(void **sta
         assert_int_equal(count_found(s, "anthropic-api-key"), 1);
 }
 
-static void test_a_stream_outputs_a_line_when_it_is_complete(void **state)
+static void test_stream_outputs_a_line_when_it_is_complete(void **state)
 {
         (void)state;
         CLEANUP_SCRUBBER struct scrubber *s = new_scrubber();
@@ -299,7 +299,7 @@ static void test_many_starts_of_secrets_take_less_than_five_seconds(void **state
 
 /* --- patterns of a policy; needs ringwall-secret-patterns beside this program --- */
 
-static void test_a_policy_adds_patterns(void **state)
+static void test_policy_adds_patterns(void **state)
 {
         (void)state;
         static const struct scrub_extra_pattern extras[] = {
@@ -332,7 +332,7 @@ static void test_a_policy_adds_patterns(void **state)
         }
 }
 
-static void test_an_invalid_pattern_is_refused_with_its_name_and_reason(void **state)
+static void test_invalid_pattern_is_refused_with_its_name_and_reason(void **state)
 {
         (void)state;
         static const struct {
@@ -368,20 +368,20 @@ static void test_an_invalid_pattern_is_refused_with_its_name_and_reason(void **s
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_a_private_key_is_replaced_with_its_markers),
-                cmocka_unit_test(test_a_truncated_key_does_not_swallow_the_text_after_it),
-                cmocka_unit_test(test_a_marker_without_a_key_is_not_changed),
+                cmocka_unit_test(test_private_key_is_replaced_with_its_markers),
+                cmocka_unit_test(test_truncated_key_does_not_swallow_the_text_after_it),
+                cmocka_unit_test(test_marker_without_a_key_is_not_changed),
                 cmocka_unit_test(test_overlapping_secrets_are_replaced_once),
                 cmocka_unit_test(test_secrets_are_counted_by_name),
                 cmocka_unit_test(test_ordinary_text_is_not_changed),
                 cmocka_unit_test(test_scrubbing_can_make_a_text_longer),
-                cmocka_unit_test(test_a_stream_gives_the_same_text_for_any_chunks),
-                cmocka_unit_test(test_a_secret_is_found_at_any_offset_of_a_long_line),
-                cmocka_unit_test(test_an_endless_secret_is_replaced_without_being_buffered),
-                cmocka_unit_test(test_a_stream_outputs_a_line_when_it_is_complete),
+                cmocka_unit_test(test_stream_gives_the_same_text_for_any_chunks),
+                cmocka_unit_test(test_secret_is_found_at_any_offset_of_a_long_line),
+                cmocka_unit_test(test_endless_secret_is_replaced_without_being_buffered),
+                cmocka_unit_test(test_stream_outputs_a_line_when_it_is_complete),
                 cmocka_unit_test(test_many_starts_of_secrets_take_less_than_five_seconds),
-                cmocka_unit_test(test_a_policy_adds_patterns),
-                cmocka_unit_test(test_an_invalid_pattern_is_refused_with_its_name_and_reason),
+                cmocka_unit_test(test_policy_adds_patterns),
+                cmocka_unit_test(test_invalid_pattern_is_refused_with_its_name_and_reason),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

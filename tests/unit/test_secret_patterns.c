@@ -158,7 +158,7 @@ static void test_each_token_is_replaced_in_any_context(void **state)
                 }
 }
 
-static void test_a_token_inside_a_word_or_too_short_is_not_changed(void **state)
+static void test_token_inside_a_word_or_too_short_is_not_changed(void **state)
 {
         (void)state;
         CLEANUP_SCRUBBER struct scrubber *s = new_scrubber();
@@ -198,7 +198,7 @@ static void test_each_pattern_of_the_table_is_listed_here(void **state)
         }
 }
 
-static void test_a_longer_token_is_replaced_completely_or_not_at_all(void **state)
+static void test_longer_token_is_replaced_completely_or_not_at_all(void **state)
 {
         (void)state;
         CLEANUP_SCRUBBER struct scrubber *s = new_scrubber();
@@ -318,9 +318,9 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_each_token_is_replaced_in_any_context),
-                cmocka_unit_test(test_a_token_inside_a_word_or_too_short_is_not_changed),
+                cmocka_unit_test(test_token_inside_a_word_or_too_short_is_not_changed),
                 cmocka_unit_test(test_each_pattern_of_the_table_is_listed_here),
-                cmocka_unit_test(test_a_longer_token_is_replaced_completely_or_not_at_all),
+                cmocka_unit_test(test_longer_token_is_replaced_completely_or_not_at_all),
                 cmocka_unit_test(test_text_that_resembles_a_token_is_not_changed),
                 cmocka_unit_test(test_values_are_replaced_and_their_names_stay),
                 cmocka_unit_test(test_json_web_tokens_are_replaced),

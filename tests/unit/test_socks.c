@@ -106,7 +106,7 @@ static void test_incomplete_requests_wait_for_more(void **state)
         check_all(rows, ARRAY_SIZE(rows));
 }
 
-static void test_the_token_is_the_password(void **state)
+static void test_token_is_the_password(void **state)
 {
         (void)state;
         static const struct row rows[] = {
@@ -167,7 +167,7 @@ static void test_other_protocols_and_malformed_requests_are_refused(void **state
 }
 
 /* The longest possible message of each kind. */
-static void test_the_longest_messages_fit(void **state)
+static void test_longest_messages_fit(void **state)
 {
         (void)state;
         CLEANUP_TEXT struct text input = { 0 }, answer = { 0 };
@@ -211,9 +211,9 @@ int main(void)
         static const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_valid_requests_are_accepted),
                 cmocka_unit_test(test_incomplete_requests_wait_for_more),
-                cmocka_unit_test(test_the_token_is_the_password),
+                cmocka_unit_test(test_token_is_the_password),
                 cmocka_unit_test(test_other_protocols_and_malformed_requests_are_refused),
-                cmocka_unit_test(test_the_longest_messages_fit),
+                cmocka_unit_test(test_longest_messages_fit),
                 cmocka_unit_test(test_replies_have_their_codes),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -37,7 +37,7 @@ static void test_read_reports_files_that_it_cannot_show(void **state)
                   "1\tcaf\xef\xbf\xbd\n(the file is not valid UTF-8; invalid bytes are shown as \xef\xbf\xbd)\n");
 }
 
-static void test_the_answer_of_read_is_bounded_for_large_files(void **state)
+static void test_answer_of_read_is_bounded_for_large_files(void **state)
 {
         (void)state;
         bool error = false;
@@ -92,7 +92,7 @@ static void test_write_makes_files_and_their_directories(void **state)
                      "path is outside workspace root: ../x is not in $");
 }
 
-static void test_a_file_that_was_not_read_or_changed_since_is_not_overwritten(void **state)
+static void test_file_that_was_not_read_or_changed_since_is_not_overwritten(void **state)
 {
         (void)state;
         bool error = false;
@@ -171,7 +171,7 @@ static void check_shell(const char *command, int64_t timeout_ms, const char *exp
         shell_job_free(s);
 }
 
-static void test_a_command_returns_its_output_and_exit_status(void **state)
+static void test_command_returns_its_output_and_exit_status(void **state)
 {
         (void)state;
         check_shell("echo one; echo two >&2; exit 3", 10000, "one\ntwo\n", 3);
@@ -185,7 +185,7 @@ static void test_a_command_returns_its_output_and_exit_status(void **state)
         check_shell("sleep 1 & echo left", 10000, "left\n", 0); /* a background process does not delay the result */
 }
 
-static void test_a_command_is_killed_at_its_timeout(void **state)
+static void test_command_is_killed_at_its_timeout(void **state)
 {
         (void)state;
         check_shell("echo before; sleep 100 | sleep 100", 300, "before\n", 124);
@@ -340,14 +340,14 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 IN_BOX(test_read_shows_lines_with_numbers),
                 IN_BOX(test_read_reports_files_that_it_cannot_show),
-                IN_BOX(test_the_answer_of_read_is_bounded_for_large_files),
+                IN_BOX(test_answer_of_read_is_bounded_for_large_files),
                 IN_BOX(test_read_shows_images),
                 IN_BOX(test_write_makes_files_and_their_directories),
-                IN_BOX(test_a_file_that_was_not_read_or_changed_since_is_not_overwritten),
+                IN_BOX(test_file_that_was_not_read_or_changed_since_is_not_overwritten),
                 IN_BOX(test_edit_replaces_a_unique_match_or_all_matches),
                 IN_BOX(test_edit_keeps_the_line_endings_of_the_file),
-                IN_BOX(test_a_command_returns_its_output_and_exit_status),
-                IN_BOX(test_a_command_is_killed_at_its_timeout),
+                IN_BOX(test_command_returns_its_output_and_exit_status),
+                IN_BOX(test_command_is_killed_at_its_timeout),
                 IN_BOX(test_long_output_is_truncated_in_the_middle),
                 IN_BOX(test_output_is_filtered_while_the_command_runs),
                 IN_BOX(test_background_commands_are_read_killed_and_limited),

@@ -10,7 +10,7 @@
 #include "base/memory.h"
 #include "egress/upstream_proxy.h"
 
-static void test_a_proxy_url_is_parsed(void **state)
+static void test_proxy_url_is_parsed(void **state)
 {
         (void)state;
         static const struct {
@@ -119,7 +119,7 @@ static void test_hosts_of_no_proxy_are_reached_directly(void **state)
         }
 }
 
-static void test_the_connect_request_has_the_credentials(void **state)
+static void test_connect_request_has_the_credentials(void **state)
 {
         (void)state;
         struct upstream_proxy u;
@@ -135,11 +135,11 @@ static void test_the_connect_request_has_the_credentials(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_a_proxy_url_is_parsed),
+                cmocka_unit_test(test_proxy_url_is_parsed),
                 cmocka_unit_test(test_proxy_urls_that_cannot_be_used_are_refused),
                 cmocka_unit_test(test_no_proxy_carries_nothing),
                 cmocka_unit_test(test_hosts_of_no_proxy_are_reached_directly),
-                cmocka_unit_test(test_the_connect_request_has_the_credentials),
+                cmocka_unit_test(test_connect_request_has_the_credentials),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -106,7 +106,7 @@ static void test_urls_are_printed_in_canonical_form(void **state)
         }
 }
 
-static void test_the_parts_of_a_url_are_parsed(void **state)
+static void test_parts_of_a_url_are_parsed(void **state)
 {
         (void)state;
         struct url u = parse_valid("https://example.com:8443/p/q?a=b#c");
@@ -263,7 +263,7 @@ static void test_private_addresses_are_refused_in_any_notation(void **state)
         }
 }
 
-static void test_the_length_of_a_url_is_limited(void **state)
+static void test_length_of_a_url_is_limited(void **state)
 {
         (void)state;
         static char text[URL_MAX + 64];
@@ -298,7 +298,7 @@ static union address parse_address(const char *text)
         return a;
 }
 
-static void test_the_text_and_the_bytes_of_each_range_agree(void **state)
+static void test_text_and_the_bytes_of_each_range_agree(void **state)
 {
         (void)state;
         size_t count = 0;
@@ -413,7 +413,7 @@ static const struct {
         { "ff02::1", "ff00::/8" },
 };
 
-static void test_the_first_and_last_addresses_of_ranges(void **state)
+static void test_first_and_last_addresses_of_ranges(void **state)
 {
         (void)state;
         for (size_t i = 0; i < ARRAY_SIZE(range_rows); i++) {
@@ -439,7 +439,7 @@ static void test_other_families_are_refused(void **state)
 
 /* --- redirects --- */
 
-static void test_a_location_is_resolved_as_in_the_rfc(void **state)
+static void test_location_is_resolved_as_in_the_rfc(void **state)
 {
         (void)state;
         static const struct {
@@ -498,7 +498,7 @@ static void test_a_location_is_resolved_as_in_the_rfc(void **state)
         }
 }
 
-static void test_a_redirect_keeps_its_port_and_address(void **state)
+static void test_redirect_keeps_its_port_and_address(void **state)
 {
         (void)state;
         struct url from = parse_valid("https://[2606:4700::1]:8443/a/b"), to;
@@ -509,7 +509,7 @@ static void test_a_redirect_keeps_its_port_and_address(void **state)
         check_printed(&to, "https://example.org/");
 }
 
-static void test_a_redirect_is_checked_like_a_url(void **state)
+static void test_redirect_is_checked_like_a_url(void **state)
 {
         (void)state;
         static const struct {
@@ -547,7 +547,7 @@ static void test_a_redirect_is_checked_like_a_url(void **state)
         }
 }
 
-static void test_the_number_of_redirects_is_limited(void **state)
+static void test_number_of_redirects_is_limited(void **state)
 {
         (void)state;
         struct url u = parse_valid("https://example.com/0");
@@ -565,7 +565,7 @@ static void test_the_number_of_redirects_is_limited(void **state)
                                     "loop");
 }
 
-static void test_a_location_that_is_too_long_is_refused(void **state)
+static void test_location_that_is_too_long_is_refused(void **state)
 {
         (void)state;
         struct url from = parse_valid("https://example.com/a/b"), to;
@@ -583,19 +583,19 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_urls_are_printed_in_canonical_form),
-                cmocka_unit_test(test_the_parts_of_a_url_are_parsed),
+                cmocka_unit_test(test_parts_of_a_url_are_parsed),
                 cmocka_unit_test(test_malformed_urls_are_refused),
                 cmocka_unit_test(test_names_of_this_machine_and_private_networks_are_refused),
                 cmocka_unit_test(test_private_addresses_are_refused_in_any_notation),
-                cmocka_unit_test(test_the_length_of_a_url_is_limited),
-                cmocka_unit_test(test_the_text_and_the_bytes_of_each_range_agree),
-                cmocka_unit_test(test_the_first_and_last_addresses_of_ranges),
+                cmocka_unit_test(test_length_of_a_url_is_limited),
+                cmocka_unit_test(test_text_and_the_bytes_of_each_range_agree),
+                cmocka_unit_test(test_first_and_last_addresses_of_ranges),
                 cmocka_unit_test(test_other_families_are_refused),
-                cmocka_unit_test(test_a_location_is_resolved_as_in_the_rfc),
-                cmocka_unit_test(test_a_redirect_keeps_its_port_and_address),
-                cmocka_unit_test(test_a_redirect_is_checked_like_a_url),
-                cmocka_unit_test(test_the_number_of_redirects_is_limited),
-                cmocka_unit_test(test_a_location_that_is_too_long_is_refused),
+                cmocka_unit_test(test_location_is_resolved_as_in_the_rfc),
+                cmocka_unit_test(test_redirect_keeps_its_port_and_address),
+                cmocka_unit_test(test_redirect_is_checked_like_a_url),
+                cmocka_unit_test(test_number_of_redirects_is_limited),
+                cmocka_unit_test(test_location_that_is_too_long_is_refused),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

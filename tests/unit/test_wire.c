@@ -58,7 +58,7 @@ static void test_frames_arrive_whole_and_in_order(void **state)
         free(data);
 }
 
-static void test_a_frame_that_arrives_in_single_bytes(void **state)
+static void test_frame_that_arrives_in_single_bytes(void **state)
 {
         (void)state;
         int ends[2];
@@ -100,7 +100,7 @@ static void test_oversized_frames_are_refused(void **state)
         channel_close(&a);
 }
 
-static void test_a_descriptor_is_sent_with_a_packet(void **state)
+static void test_descriptor_is_sent_with_a_packet(void **state)
 {
         (void)state;
         int ends[2], pipe_ends[2], received = -1;
@@ -126,9 +126,9 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_frames_arrive_whole_and_in_order),
-                cmocka_unit_test(test_a_frame_that_arrives_in_single_bytes),
+                cmocka_unit_test(test_frame_that_arrives_in_single_bytes),
                 cmocka_unit_test(test_oversized_frames_are_refused),
-                cmocka_unit_test(test_a_descriptor_is_sent_with_a_packet),
+                cmocka_unit_test(test_descriptor_is_sent_with_a_packet),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -28,7 +28,7 @@ ACCOUNTS = {
     'etc/shadow': 'root:*:::::::\ntester:*:::::::\n',
     'etc/hosts': '127.0.0.1 localhost\n::1 localhost\n',
     'etc/hostname': 'vm\n',
-    'etc/inittab': '::sysinit:/home/tree/tests/vm/guest\n',
+    'etc/inittab': '::sysinit:/home/tree/tests/vm/run-in-guest\n',
 }
 
 
@@ -162,7 +162,7 @@ def initramfs(kernel):
     entries = [('bin', 0o40755, b''), ('dev', 0o40755, b''), ('root', 0o40755, b''), ('modules', 0o40755, b'')]
     with open(shutil.which('busybox'), 'rb') as file:
         entries.append(('bin/busybox', 0o100755, file.read()))
-    with open(f'{HERE}/first', 'rb') as file:
+    with open(f'{HERE}/initramfs-init', 'rb') as file:
         entries.append(('init', 0o100755, file.read()))
     modules = dict(drivers(kernel))
     for number, (name, content) in enumerate(modules.items()):

@@ -1,0 +1,261 @@
+/* The MCP protocol, message by message, in its legacy and its modern version. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/json.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include "mcp/server.h"
+
+static const struct mcp_server_config all_tools = { 0 }, readonly_tools = { .readonly = true };
+
+/* The send function of a route that keeps the last message. */
+static void keep_reply(struct pending_request *x, json_t *message, bool last, int status)
+{
+        char **reply = x->transport;
+        (void)last;
+        (void)status;
+        free(*reply);
+        *reply = message ? json_dumps(message, JSON_COMPACT) : NULL;
+        json_decref(message);
+}
+
+static const struct transport_ops route = { .send = keep_reply };
+
+/* Returns the reply to a message, in which ' stands for ", as text, or NULL. There is no broker. */
+static char *reply_to(const struct mcp_server_config *offer, const char *message)
+{
+        struct server server = { .offer = offer, .broker = -1 };
+        struct session *session = session_open(&server);
+        struct mcp_message m;
+        char *copy = strdup(message), *reply = NULL;
+        for (char *p = copy; (p = strchr(p, '\''));)
+                *p = '"';
+        mcp_parse_message(NULL, copy, strlen(copy), &m);
+        free(copy);
+        if (m.kind == MCP_INVALID) {
+                reply = json_dumps(m.error, JSON_COMPACT);
+                mcp_message_done(&m);
+        } else {
+                server_handle_message(session, &m, &route, &reply, NULL);
+        }
+        assert_int_equal(session->waiting, 0);
+        session_close(session);
+        return reply;
+}
+
+static void check_has(const struct mcp_server_config *m, const char *message, const char *expected)
+{
+        char *reply = reply_to(m, message);
+        CLEANUP_TEXT struct text expected_json = { 0 };
+        for (const char *p = expected; *p; p++)
+                text_add_bytes(&expected_json, *p == '\'' ? "\"" : p, 1);
+        if (!reply || !strstr(reply, expected_json.data))
+                fail_msg("%s: the reply is %s\nwithout %s", message, reply ? reply : "missing", expected_json.data);
+        free(reply);
+}
+
+static void check_no_reply(const char *message)
+{
+        char *reply = reply_to(&all_tools, message);
+        if (reply)
+                fail_msg("%s: %s", message, reply);
+}
+
+static void test_initialize_answers_with_a_version_that_the_client_knows(void **state)
+{
+        (void)state;
+        static const char *const known[] = { "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05" };
+        for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
+                CLEANUP_TEXT struct text message = { 0 }, answer = { 0 };
+                text_format(&message,
+                            "{'jsonrpc':'2.0','id':1,'method':'initialize','params':{'protocolVersion':'%s'}}",
+                            known[i]);
+                text_format(&answer, "'protocolVersion':'%s'", known[i]);
+                check_has(&all_tools, message.data, answer.data);
+        }
+        /* Never the modern version, because clients would give up. */
+        check_has(&all_tools,
+                  "{'jsonrpc':'2.0','id':1,'method':'initialize','params':{'protocolVersion':'2026-07-28'}}",
+                  "'protocolVersion':'2025-11-25'");
+        check_has(&all_tools, "{'jsonrpc':'2.0','id':1,'method':'initialize','params':{}}", "-32602");
+}
+
+#define META_2026                                                                                                      \
+        "'_meta':{'io.modelcontextprotocol/protocolVersion':'2026-07-28','io.modelcontextprotocol/"                    \
+        "clientCapabilities':{}}"
+
+static void test_modern_client_needs_no_initialize(void **state)
+{
+        (void)state;
+        check_has(&all_tools, "{'jsonrpc':'2.0','id':1,'method':'server/discover','params':{" META_2026 "}}",
+                  "'supportedVersions':['2026-07-28',");
+        check_has(&all_tools, "{'jsonrpc':'2.0','id':1,'method':'server/discover','params':{" META_2026 "}}",
+                  "'resultType':'complete'");
+        check_has(&all_tools, "{'jsonrpc':'2.0','id':1,'method':'tools/list','params':{" META_2026 "}}",
+                  "'cacheScope':'private'");
+        check_has(&all_tools, "{'jsonrpc':'2.0','id':1,'method':'tools/list','params':{" META_2026 "}}", "'ttlMs':");
+        check_has(&all_tools, "{'jsonrpc':'2.0','id':1,'method':'initialize','params':{" META_2026 "}}", "-32601");
+        check_has(&all_tools, "{'jsonrpc':'2.0','id':1,'method':'server/discover'}", "-32602");
+        check_has(&all_tools,
+                  "{'jsonrpc':'2.0','id':1,'method':'ping','params':{'_meta':{'io.modelcontextprotocol/"
+                  "protocolVersion':'2026-07-28'}}}",
+                  "-32602");
+        check_has(&all_tools,
+                  "{'jsonrpc':'2.0','id':1,'method':'ping','params':{'_meta':{'io.modelcontextprotocol/"
+                  "protocolVersion':'2027-01-01','io.modelcontextprotocol/clientCapabilities':{}}}}",
+                  "'code':-32022,'message':'this protocol version is not "
+                  "supported','data':{'supported':['2026-07-28'],'requested':'2027-01-01'}");
+}
+
+static void test_malformed_messages_get_an_error(void **state)
+{
+        (void)state;
+        check_has(&all_tools, "nonsense", "{'jsonrpc':'2.0','error':{'code':-32700");
+        check_has(&all_tools, "{'jsonrpc':'2.0','id':1,'id':2,'method':'ping'}", "-32700"); /* an ambiguous id */
+        check_has(&all_tools, "[]", "batches are not supported");
+        check_has(&all_tools, "[{'jsonrpc':'2.0','id':1,'method':'ping'}]", "-32600");
+        check_has(&all_tools, "{'id':1,'method':'ping'}", "-32600");
+        check_has(&all_tools, "{'jsonrpc':'1.0','id':1,'method':'ping'}", "-32600");
+        check_has(&all_tools, "{'jsonrpc':'2.0','id':null,'method':'ping'}", "{'jsonrpc':'2.0','error':{'code':-32600");
+        check_has(&all_tools, "{'jsonrpc':'2.0','id':1.5,'method':'ping'}", "-32600");
+        check_has(&all_tools, "{'jsonrpc':'2.0','id':{},'method':'ping'}", "-32600");
+        check_has(&all_tools, "{'jsonrpc':'2.0','id':1,'method':7}", "-32600");
+        check_has(&all_tools, "{'jsonrpc':'2.0','id':1,'method':'ping','params':[]}", "-32602");
+        check_has(&all_tools, "{'jsonrpc':'2.0','id':1,'method':'Ping'}", "-32601");
+        check_has(&all_tools, "{'jsonrpc':'2.0','id':1,'method':'tools/call','params':{'name':'rm'}}",
+                  "'code':-32602,'message':'there is no tool ");
+        check_has(&all_tools, "{'jsonrpc':'2.0','id':1,'method':'tools/call','params':{}}", "-32602");
+        check_has(&all_tools, "{'jsonrpc':'2.0','id':1,'method':'tools/list','params':{'cursor':'x'}}", "-32602");
+}
+
+static void test_notifications_and_responses_get_no_reply(void **state)
+{
+        (void)state;
+        check_no_reply("{'jsonrpc':'2.0','method':'notifications/initialized'}");
+        check_no_reply("{'jsonrpc':'2.0','method':'nothing/known','params':7}");
+        check_no_reply("{'jsonrpc':'2.0','id':1,'result':{}}");
+        check_no_reply("{'jsonrpc':'2.0','id':1,'error':{'code':1,'message':'x'}}");
+        check_no_reply("{'jsonrpc':'2.0','method':'notifications/cancelled','params':{'requestId':'a'}}");
+        check_no_reply("{'jsonrpc':'2.0','method':'notifications/cancelled'}");
+}
+
+static void test_reply_repeats_the_id(void **state)
+{
+        (void)state;
+        check_has(&all_tools, "{'jsonrpc':'2.0','id':9007199254740993,'method':'ping'}",
+                  "'id':9007199254740993,'result':{}");
+        check_has(&all_tools, "{'jsonrpc':'2.0','id':'\\u00e9','method':'ping'}", "'id':'\xc3\xa9'");
+        check_has(&all_tools, "{'jsonrpc':'2.0','id':'','method':'ping'}", "'id':''");
+        check_has(&all_tools, "{'jsonrpc':'2.0','id':0,'method':'ping'}", "'id':0,");
+}
+
+static void test_readonly_offers_only_tools_that_read(void **state)
+{
+        (void)state;
+        static const char list[] = "{'jsonrpc':'2.0','id':1,'method':'tools/list'}";
+        char *all = reply_to(&all_tools, list), *some = reply_to(&readonly_tools, list);
+        assert_non_null(strstr(all, "\"name\":\"Write\""));
+        assert_null(strstr(some, "\"name\":\"Write\""));
+        assert_non_null(strstr(some, "\"name\":\"Read\""));
+        free(all);
+        free(some);
+        check_has(&readonly_tools, "{'jsonrpc':'2.0','id':1,'method':'tools/call','params':{'name':'Write'}}",
+                  "-32602");
+}
+
+static void test_reply_to_a_tool_call(void **state)
+{
+        (void)state;
+        CLEANUP_JSON json_t *id = json_integer(7);
+        CLEANUP_JSON json_t *answer =
+                json_pack("{s:b, s:s, s:{s:i}}", "is_error", 0, "text", "t", "structured", "lines", 1);
+        CLEANUP_JSON json_t *reply = mcp_result(id, false, mcp_tool_result(answer));
+        char *dumped = json_dumps(reply, JSON_COMPACT);
+        assert_string_equal(dumped, "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{\"content\":[{\"type\":\"text\","
+                                    "\"text\":\"t\"}],\"isError\":false,\"structuredContent\":{\"lines\":1}}}");
+        free(dumped);
+        /* If no box can be started, the call fails with a tool error. */
+        check_has(&all_tools,
+                  "{'jsonrpc':'2.0','id':7,'method':'tools/call','params':{'name':'Read','arguments':{},'x':1}}",
+                  "'isError':true");
+        check_has(&all_tools, "{'jsonrpc':'2.0','id':7,'method':'tools/call','params':{'name':'Read'," META_2026 "}}",
+                  "'resultType':'complete'");
+}
+
+/* Returns the error code of the refusal, or 0 if the message is accepted. ' stands for ". */
+static int error_code_of(const struct mcp_headers *headers, const char *message)
+{
+        struct mcp_message m;
+        char *copy = strdup(message);
+        for (char *p = copy; (p = strchr(p, '\''));)
+                *p = '"';
+        mcp_parse_message(headers, copy, strlen(copy), &m);
+        free(copy);
+        int code = m.kind == MCP_INVALID
+                           ? (int)json_integer_value(json_object_get(json_object_get(m.error, "error"), "cod"
+                                                                                                        "e"))
+                           : 0;
+        assert_int_equal(m.status, code ? 400 : 0);
+        mcp_message_done(&m);
+        return code;
+}
+
+static void test_headers_and_body_of_a_modern_request_must_agree(void **state)
+{
+        (void)state;
+        static const char call[] = "{'jsonrpc':'2.0','id':1,'method':'tools/call','params':{'name':'Read'," META_2026
+                                   "}}";
+        static const char unknown_version[] =
+                "{'jsonrpc':'2.0','id':1,'method':'x','params':{'_meta':{"
+                "'io.modelcontextprotocol/protocolVersion':'v999','io.modelcontextprotocol/"
+                "clientCapabilities':{}}}}";
+        static const char legacy[] = "{'jsonrpc':'2.0','id':1,'method':'tools/list'}";
+        static const struct {
+                struct mcp_headers headers;
+                const char *message;
+                int code;
+        } cases[] = {
+                { { "2026-07-28", "tools/call", "Read" }, call, 0 },
+                { { "2026-07-28", "tools/call", "=?base64?UmVhZA==?=" }, call, 0 },
+                { { "2026-07-28", "tools/call", "=?base64?UmVhZA=?=" }, call, MCP_HEADER_MISMATCH },
+                { { "2026-07-28", "tools/call", "=?base64?Um!hZA==?=" }, call, MCP_HEADER_MISMATCH },
+                { { "2026-07-28", "tools/call", "Write" }, call, MCP_HEADER_MISMATCH },
+                { { "2026-07-28", "tools/call", NULL }, call, MCP_HEADER_MISMATCH },
+                { { "2026-07-28", "Tools/Call", "Read" }, call, MCP_HEADER_MISMATCH },
+                { { "2026-07-28", NULL, "Read" }, call, MCP_HEADER_MISMATCH },
+                { { NULL, "tools/call", "Read" }, call, MCP_HEADER_MISMATCH },
+                { { "2025-11-25", "tools/call", "Read" }, call, MCP_HEADER_MISMATCH },
+                { { "2026-07-28", "x", NULL }, unknown_version, MCP_HEADER_MISMATCH },
+                { { "v999", "x", NULL }, unknown_version, MCP_UNSUPPORTED_VERSION },
+                { { "2025-11-25", NULL, NULL }, legacy, 0 },
+                { { NULL, NULL, NULL }, legacy, 0 },
+                { { "2026-07-28", "tools/list", NULL }, legacy, MCP_INVALID_PARAMS },
+                { { "v999", "tools/list", NULL }, legacy, MCP_INVALID_PARAMS },
+        };
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+                if (error_code_of(&cases[i].headers, cases[i].message) != cases[i].code)
+                        fail_msg("case %zu: %d", i, error_code_of(&cases[i].headers, cases[i].message));
+        assert_int_equal(error_code_of(NULL, call), 0);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_initialize_answers_with_a_version_that_the_client_knows),
+                cmocka_unit_test(test_modern_client_needs_no_initialize),
+                cmocka_unit_test(test_malformed_messages_get_an_error),
+                cmocka_unit_test(test_notifications_and_responses_get_no_reply),
+                cmocka_unit_test(test_reply_repeats_the_id),
+                cmocka_unit_test(test_readonly_offers_only_tools_that_read),
+                cmocka_unit_test(test_reply_to_a_tool_call),
+                cmocka_unit_test(test_headers_and_body_of_a_modern_request_must_agree),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
