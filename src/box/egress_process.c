@@ -239,7 +239,7 @@ static int send_change(struct egress_process *g, const struct plan *plan, struct
                 return error_errno(e, ENOMEM, "no memory");
         *slot = plan_reachable_hosts(plan);
         const struct egress_hosts_update change = { .generation = (uint32_t)r->refused.change_count,
-                                              .close = plan->scalar[PLAN_LIVE].value == PLAN_LIVE_ALL };
+                                                    .close = plan->scalar[PLAN_LIVE].value == PLAN_LIVE_ALL };
         int done = packet_send(g->events, &change, sizeof change, plan_fd);
         if (done == 0)
                 done = wait_for_change(g, change.generation);

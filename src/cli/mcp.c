@@ -197,8 +197,8 @@ static int run_server(struct arena *a, const struct options_result *r, const str
         struct error e = { 0 };
         int status = find_workspaces(a, r, plan, &setup, &e);
         setup.offer = (struct mcp_server_config){ .readonly = options_has(r, MCP_OPTION_READONLY),
-                                          .workspaces = setup.workspaces,
-                                          .workspace_count = setup.workspace_count };
+                                                  .workspaces = setup.workspaces,
+                                                  .workspace_count = setup.workspace_count };
         if (status == 0)
                 status = open_gate(plan, &setup.gate, &e);
         if (status == 0)
@@ -206,14 +206,14 @@ static int run_server(struct arena *a, const struct options_result *r, const str
         if (status == 0) {
                 const struct worker_config for_tools = { setup.workspaces, setup.workspace_count, setup.gate.scrubber };
                 const struct broker_config broker = { .plan = plan,
-                                               .worker = worker_main,
-                                               .worker_data = &for_tools,
-                                               .server = serve,
-                                               .server_data = &setup,
-                                               .listeners = fds,
-                                               .listener_count = setup.listener_count,
-                                               .print_message = print_message,
-                                               .live = live };
+                                                      .worker = worker_main,
+                                                      .worker_data = &for_tools,
+                                                      .server = serve,
+                                                      .server_data = &setup,
+                                                      .listeners = fds,
+                                                      .listener_count = setup.listener_count,
+                                                      .print_message = print_message,
+                                                      .live = live };
                 for (size_t i = 0; i < setup.listener_count; i++)
                         fds[i] = setup.listening[i].fd;
                 write_instructions(plan, &setup);

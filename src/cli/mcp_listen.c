@@ -40,7 +40,7 @@ static int parse_address(const char *text, union address *ret, socklen_t *ret_le
                 host[0] = '\0';
         if (strcmp(host, "[::1]") == 0) {
                 ret->v6 = (struct sockaddr_in6){ .sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT,
-                                              .sin6_port = htons((uint16_t)number) };
+                                                 .sin6_port = htons((uint16_t)number) };
                 *ret_length = sizeof ret->v6;
                 return 0;
         }

@@ -224,7 +224,7 @@ static bool must_close_before_answer(const struct guard_answer *answer)
 static int send_fd_then_answer(struct guard *g, struct guard_answer *answer)
 {
         struct seccomp_notif_addfd addfd = { .id = g->notification->id, .srcfd = (uint32_t)answer->fd,
-                                            .newfd_flags = answer->close_on_exec ? O_CLOEXEC : 0 };
+                                             .newfd_flags = answer->close_on_exec ? O_CLOEXEC : 0 };
         int number = ioctl(g->refused->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &addfd);
         if (number < 0)
                 return -errno;
@@ -238,9 +238,9 @@ static int send_fd_with_answer(struct guard *g, const struct guard_answer *answe
 {
         atomic_store(&g->shared->handing_fd[g->slot], 1);
         struct seccomp_notif_addfd addfd = { .id = g->notification->id,
-                                            .flags = SECCOMP_ADDFD_FLAG_SEND,
-                                            .srcfd = (uint32_t)answer->fd,
-                                            .newfd_flags = answer->close_on_exec ? O_CLOEXEC : 0 };
+                                             .flags = SECCOMP_ADDFD_FLAG_SEND,
+                                             .srcfd = (uint32_t)answer->fd,
+                                             .newfd_flags = answer->close_on_exec ? O_CLOEXEC : 0 };
         return ioctl(g->refused->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &addfd) < 0 ? -errno : 0;
 }
 

@@ -100,7 +100,7 @@ int launch_box(const struct launch_request *request, struct box *ret, struct err
                 keeper_run(setup);
         }
         *ret = (struct box){ .own_pids = plan_has_namespace(request->plan, NAMESPACE_PID), .scratch = request->scratch,
-                              .pid = (pid_t)pid, .pidfd = pidfd, .control = TAKE_FD(front_end) };
+                             .pid = (pid_t)pid, .pidfd = pidfd, .control = TAKE_FD(front_end) };
         return 0;
 }
 

@@ -71,14 +71,14 @@ json_t *mcp_tool_result(const json_t *answer)
 {
         const char *text = json_string_value(json_object_get(answer, "text"));
         const char *image = json_string_value(json_object_get(answer, "image_type"));
-        json_t *structured = json_object_get(answer, "structured");
+        json_t *details = json_object_get(answer, "details");
         bool failed = json_is_true(json_object_get(answer, "is_error"));
         json_t *content =
                 image ? json_pack("[{s:s, s:s, s:s}]", "type", "image", "data", text ? text : "", "mimeType", image)
                       : json_pack("[{s:s, s:s}]", "type", "text", "text", text ? text : "");
         json_t *result = json_pack("{s:o, s:b}", "content", content, "isError", failed);
-        if (result && structured)
-                json_object_set(result, "structuredContent", structured);
+        if (result && details)
+                json_object_set_new(result, "_meta", json_pack("{s:O}", MCP_META_DETAILS, details));
         return result;
 }
 

@@ -12,6 +12,8 @@
 #include "tools/tool.h"
 
 #define MCP_META "io.modelcontextprotocol/"
+/* In the _meta of a tool's result: the same in fields, for programs. Clients do not show it to the model. */
+#define MCP_META_DETAILS "ringwall/details"
 #define MCP_VERSION_MODERN "2026-07-28"
 
 enum {
@@ -69,7 +71,7 @@ json_t *mcp_result(const json_t *id, bool modern, json_t *result);
 
 json_t *mcp_notification(const char *method, json_t *params);
 
-/* The result of a call, made from the tools' answer ({"is_error", "text", "structured", "image_type"}). */
+/* The result of a call, made from the tools' answer ({"is_error", "text", "details", "image_type"}). */
 json_t *mcp_tool_result(const json_t *answer);
 
 /* The result of a call that failed or was lost. */

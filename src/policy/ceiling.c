@@ -58,7 +58,7 @@ void plan_record_ceiling_cut(struct compiler *c, struct source by, const char *r
         struct plan_ceiling_cut *slot = arena_array_push(c->arena, &c->plan->cuts, &c->plan->cut_count, sizeof *slot);
         if (slot)
                 *slot = (struct plan_ceiling_cut){ arena_strdup(c->arena, what), arena_strdup(c->arena, result),
-                                           compile_source(c, by) };
+                                                   compile_source(c, by) };
         c->no_memory |= !slot || !slot->what || !slot->result;
 }
 

@@ -282,7 +282,7 @@ static void compile_workspace(struct compiler *c)
 {
         const struct setting *s = settings_find_last(c->settings, KEY_WORKDIR);
         c->names = (struct path_variables){ .home = c->facts->home, .user_data = c->facts->user_data,
-                                          .user_state = c->facts->user_state };
+                                            .user_state = c->facts->user_state };
         /* {workspace} has no value here yet. A relative workdir starts from the setting's base. */
         const char *path = s ? compile_path(c, s, false) : arena_strdup(c->arena, c->facts->cwd);
         struct source from = s ? s->from : (struct source){ .name = "" };

@@ -6,7 +6,7 @@
 #include "base/text.h"
 
 static const struct managed_set *const sets[] = { &sensitive_set, &protected_set, &dev_network_set,
-                                                 &denied_commands_set };
+                                                  &denied_commands_set };
 
 const struct managed_set *managed_set_of(enum key_id key)
 {

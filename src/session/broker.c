@@ -115,11 +115,11 @@ static int start_session(struct broker_state *x, struct boxed_service **slot, st
 {
         const int streams[] = { x->null, x->null, STDERR_FILENO };
         const struct boxed_service_request request = { .plan = x->plan,
-                                              .name = "tools",
-                                              .serve = x->b->worker,
-                                              .data = x->b->worker_data,
-                                              .streams = streams,
-                                              .type = SOCK_STREAM };
+                                                       .name = "tools",
+                                                       .serve = x->b->worker,
+                                                       .data = x->b->worker_data,
+                                                       .streams = streams,
+                                                       .type = SOCK_STREAM };
         struct boxed_service *c = calloc(1, sizeof *c);
         int channel = c ? boxed_service_start(c, &request, e) : error_errno(e, ENOMEM, "no memory");
         if (channel < 0)
@@ -279,12 +279,12 @@ static int start_server(struct broker_state *x, const struct plan *plan, struct 
 {
         const int streams[] = { STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO };
         const struct boxed_service_request request = { .plan = plan,
-                                              .name = "server",
-                                              .serve = x->b->server,
-                                              .data = x->b->server_data,
-                                              .directory = "/",
-                                              .streams = streams,
-                                              .type = SOCK_SEQPACKET };
+                                                       .name = "server",
+                                                       .serve = x->b->server,
+                                                       .data = x->b->server_data,
+                                                       .directory = "/",
+                                                       .streams = streams,
+                                                       .type = SOCK_SEQPACKET };
         x->socket = boxed_service_start(&x->server, &request, e);
         int r = x->socket < 0 ? x->socket : 0;
         for (size_t i = 0; r == 0 && i < x->b->listener_count; i++)

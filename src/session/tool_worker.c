@@ -93,8 +93,8 @@ static int send_answer(struct worker *s, json_int_t id, const struct tool_result
 {
         CLEANUP_JSON json_t *json = json_pack("{s:I, s:b, s:s#}", "id", id, "is_error", answer->is_error, "text",
                                               answer->text.data ? answer->text.data : "", (int)answer->text.length);
-        if (json && answer->structured)
-                json_object_set(json, "structured", answer->structured);
+        if (json && answer->details)
+                json_object_set(json, "details", answer->details);
         if (json && answer->image_type)
                 json_object_set_new(json, "image_type", json_string(answer->image_type));
         json_t *redacted =
@@ -253,14 +253,14 @@ int worker_main(int socket, const struct launch_request *request)
         mode_t mask = umask(0);
         (void)umask(mask);
         s.box = (struct tool_context){ .workspaces = workspaces,
-                                  .names = setup->workspaces,
-                                  .workspace_count = setup->workspace_count,
-                                  .tracker = read_tracker_new(),
-                                  .new_mode = 0666 & ~mask,
-                                  .environment = request->environment,
-                                  .plan = request->plan,
-                                  .to_ascii = host_name_to_ascii,
-                                  .max_seconds = (int64_t)request->plan->scalar[PLAN_TIMEOUT].value };
+                                       .names = setup->workspaces,
+                                       .workspace_count = setup->workspace_count,
+                                       .tracker = read_tracker_new(),
+                                       .new_mode = 0666 & ~mask,
+                                       .environment = request->environment,
+                                       .plan = request->plan,
+                                       .to_ascii = host_name_to_ascii,
+                                       .max_seconds = (int64_t)request->plan->scalar[PLAN_TIMEOUT].value };
         s.filter = (struct output_scrub_ops){ begin_scrubbing, scrub_piece, end_scrubbing, setup->scrubber };
         s.box.filter = setup->scrubber ? &s.filter : NULL;
         if (!s.box.tracker || channel_open(&s.channel, socket) < 0)
@@ -268,6 +268,10 @@ int worker_main(int socket, const struct launch_request *request)
         for (size_t i = 0; i < setup->workspace_count; i++)
                 if (workspace_open(setup->workspaces[i].path, &workspaces[i], NULL) < 0)
                         return 1;
+        struct workspace *root = NULL;
+        if (!request->plan->scalar[PLAN_WORKSPACE_ONLY].value && workspace_open("/", &root, NULL) < 0)
+                return 1;
+        s.box.outside = root;
         return serve_calls(&s) < 0;
 }
 

@@ -34,7 +34,7 @@ int worker_call(struct channel *c, json_int_t id, const char *tool, const json_t
 int worker_cancel(struct channel *c, json_int_t id);
 
 /*
- * The next message from the worker: 1 with an answer, {"id", "is_error", "text", "structured", "image_type",
+ * The next message from the worker: 1 with an answer, {"id", "is_error", "text", "details", "image_type",
  * "secrets"}, or a progress report, {"id", "progress", "message"}, whose number grows; 0 when none has arrived; -EPROTO
  * when it is malformed.
  */

@@ -39,7 +39,7 @@ void background_shell_add(struct tool_context *tools, struct shell_job *s, const
         shell_job_free(*slot);
         *slot = s;
         text_format(&answer->text, "shell_id: %s", s->id);
-        answer->structured = json_pack("{s:s}", "shell_id", s->id);
+        answer->details = json_pack("{s:s}", "shell_id", s->id);
 }
 
 void background_shells_free(struct tool_context *tools)
@@ -85,14 +85,15 @@ static void show_output(struct tool_context *tools, const json_t *arguments, str
                 text_format(&answer->text, "\nstatus: exited with %d\n", shell_job_exit_status(s));
         else
                 text_add(&answer->text, "\nstatus: running\n");
+        shell_job_print_left(s, &answer->text);
         text_format(&answer->text, "started: %s\n", s->started);
         show_stream(&s->streams[0], "stdout", tool_arg_bool(arguments, "all"), &answer->text);
         show_stream(&s->streams[1], "stderr", tool_arg_bool(arguments, "all"), &answer->text);
-        answer->structured = json_pack("{s:b, s:I, s:I}", "running", !s->ended, "stdout_bytes",
+        answer->details = json_pack("{s:b, s:I, s:I}", "running", !s->ended, "stdout_bytes",
                                        (json_int_t)s->streams[0].written, "stderr_bytes",
                                        (json_int_t)s->streams[1].written);
-        if (answer->structured && s->ended)
-                json_object_set_new(answer->structured, "exit_code", json_integer(shell_job_exit_status(s)));
+        if (answer->details && s->ended)
+                json_object_set_new(answer->details, "exit_code", json_integer(shell_job_exit_status(s)));
 }
 
 static void kill_shell(struct tool_context *tools, const json_t *arguments, struct tool_result *answer)
@@ -102,7 +103,7 @@ static void kill_shell(struct tool_context *tools, const json_t *arguments, stru
                 return;
         bool was_running = !shell_job_advance(s);
         text_add(&answer->text, was_running ? "killed" : "the command had already exited");
-        answer->structured = json_pack("{s:b}", "killed", was_running);
+        answer->details = json_pack("{s:b}", "killed", was_running);
         for (size_t i = 0; i < BACKGROUND_MAX; i++)
                 if (tools->background[i] == s)
                         tools->background[i] = NULL;
@@ -114,26 +115,13 @@ static const struct tool_param output_parameters[] = {
         { "all", TOOL_BOOLEAN, false, "Show all output, not only new output.", 0, 0 },
 };
 
-static const struct tool_param output_results[] = {
-        { "running", TOOL_BOOLEAN, true, "Whether the command is still running.", 0, 0 },
-        { "stdout_bytes", TOOL_INTEGER, true, "Bytes written to standard output so far.", 0, 0 },
-        { "stderr_bytes", TOOL_INTEGER, true, "Bytes written to standard error so far.", 0, 0 },
-        { "exit_code", TOOL_INTEGER, false, "The exit status, once the command has exited.", 0, 0 },
-};
-
 const struct tool tool_bash_output = {
         .name = "BashOutput",
         .title = "Show the output of a background command",
         .help = "Shows what a background command has written since the last call, and whether it is still running.",
         .parameters = output_parameters,
         .parameter_count = ARRAY_SIZE(output_parameters),
-        .results = output_results,
-        .result_count = ARRAY_SIZE(output_results),
         .run = show_output,
-};
-
-static const struct tool_param kill_results[] = {
-        { "killed", TOOL_BOOLEAN, true, "Whether the command was still running.", 0, 0 },
 };
 
 const struct tool tool_kill_shell = {
@@ -143,7 +131,5 @@ const struct tool tool_kill_shell = {
         .destructive = true,
         .parameters = output_parameters,
         .parameter_count = 1,
-        .results = kill_results,
-        .result_count = ARRAY_SIZE(kill_results),
         .run = kill_shell,
 };

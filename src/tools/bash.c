@@ -13,9 +13,9 @@ static struct job *start(struct tool_context *tools, const json_t *arguments, st
         if (tools->max_seconds && tools->max_seconds < seconds)
                 seconds = tools->max_seconds;
         const struct shell_job_request request = { .command = tool_arg_string(arguments, "command"),
-                                               .directory = workspace_root(tools->workspaces[tools->current]),
-                                               .environment = tools->environment, .timeout_ms = seconds * 1000,
-                                               .background = background, .filter = tools->filter };
+                                                   .directory = workspace_root(tools->workspaces[tools->current]),
+                                                   .environment = tools->environment, .timeout_ms = seconds * 1000,
+                                                   .background = background, .filter = tools->filter };
         struct shell_job *s = shell_job_start(&request, &e);
         if (!s)
                 tool_fail(answer, "%s", e.text);
@@ -37,8 +37,9 @@ static void finish(struct job *j, struct tool_result *answer)
         if (s->timed_out)
                 text_format(&answer->text, "bash: timed out after %llds\n",
                             (long long)((s->deadline - s->began) / 1000));
+        shell_job_print_left(s, &answer->text);
         text_format(&answer->text, "exit: %d", status);
-        answer->structured = json_pack("{s:i, s:b, s:I}", "exit_code", status, "timed_out", s->timed_out, "bytes",
+        answer->details = json_pack("{s:i, s:b, s:I}", "exit_code", status, "timed_out", s->timed_out, "bytes",
                                        (json_int_t)s->streams[0].written);
 }
 
@@ -47,29 +48,20 @@ static const struct tool_param parameters[] = {
         { "description", TOOL_STRING, false, "What the command is for, in a few words.", 0, 0 },
         { "timeout", TOOL_INTEGER, false, "Timeout in seconds; default 120, none in the background.", 1, SECONDS_MAX },
         { "run_in_background", TOOL_BOOLEAN, false,
-          "Do not wait: BashOutput shows the output, KillShell ends the command.", 0, 0 },
-};
-
-static const struct tool_param results[] = {
-        { "exit_code", TOOL_INTEGER, false,
-          "The exit status; 128 + the signal that killed the command; 124 after a timeout.", 0, 0 },
-        { "timed_out", TOOL_BOOLEAN, false, "Whether the command timed out.", 0, 0 },
-        { "bytes", TOOL_INTEGER, false, "Bytes of output, shown or not.", 0, 0 },
-        { "shell_id", TOOL_STRING, false, "The id of a background command.", 0, 0 },
+          "Do not wait: BashOutput shows the output, KillShell ends the command and what it started.", 0, 0 },
 };
 
 const struct tool tool_bash = {
         .name = "Bash",
         .title = "Run a command",
         .help = "Runs a command line in the workspace, inside the box. Its standard input is empty. Of a long output "
-                "the head and the tail are shown. After the timeout, all processes that it started are killed.",
+                "the head and the tail are shown. All processes that it started end with it or after the timeout, "
+                "daemons too; run_in_background keeps a command running.",
         .destructive = true,
         .in_workspace = true,
         .open_world = true,
         .parameters = parameters,
         .parameter_count = ARRAY_SIZE(parameters),
-        .results = results,
-        .result_count = ARRAY_SIZE(results),
         .start = start,
         .finish = finish,
 };

@@ -127,7 +127,7 @@ static void run(struct tool_context *tools, const json_t *arguments, struct tool
                 return;
         }
         text_format(&answer->text, "replaced %zu occurrence(s) in %s", found, s.path);
-        answer->structured = json_pack("{s:s, s:I}", "path", s.path, "replacements", (json_int_t)found);
+        answer->details = json_pack("{s:s, s:I}", "path", s.path, "replacements", (json_int_t)found);
 }
 
 static const struct tool_param parameters[] = {
@@ -135,11 +135,6 @@ static const struct tool_param parameters[] = {
         { "old_string", TOOL_STRING, true, "The text to replace, exactly as it is in the file.", 0, 0 },
         { "new_string", TOOL_STRING, true, "The text to replace it with.", 0, 0 },
         { "replace_all", TOOL_BOOLEAN, false, "Replace every occurrence; otherwise there must be exactly one.", 0, 0 },
-};
-
-static const struct tool_param results[] = {
-        { "path", TOOL_STRING, true, "The file's absolute path, without symbolic links.", 0, 0 },
-        { "replacements", TOOL_INTEGER, true, "How many occurrences were replaced.", 0, 0 },
 };
 
 const struct tool tool_edit = {
@@ -151,7 +146,5 @@ const struct tool tool_edit = {
         .in_workspace = true,
         .parameters = parameters,
         .parameter_count = ARRAY_SIZE(parameters),
-        .results = results,
-        .result_count = ARRAY_SIZE(results),
         .run = run,
 };

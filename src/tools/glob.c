@@ -159,7 +159,7 @@ static void finish(struct job *j, struct tool_result *answer)
         if (tree_walk_unreadable(j))
                 text_format(out, "%s(%zu directories could not be read)\n", n->count ? "" : "\n",
                             tree_walk_unreadable(j));
-        answer->structured = json_pack("{s:I, s:I}", "matched", (json_int_t)n->seen, "shown", (json_int_t)n->count);
+        answer->details = json_pack("{s:I, s:I}", "matched", (json_int_t)n->seen, "shown", (json_int_t)n->count);
 }
 
 static const struct tool_param parameters[] = {
@@ -168,11 +168,6 @@ static const struct tool_param parameters[] = {
         { "path", TOOL_STRING, false, "The directory to search; default: the workspace.", 0, 0 },
         { "limit", TOOL_INTEGER, false, "How many files to show; default 100.", 1, LIMIT_MAX },
         { "ignored", TOOL_BOOLEAN, false, "Include files that .gitignore excludes.", 0, 0 },
-};
-
-static const struct tool_param results[] = {
-        { "matched", TOOL_INTEGER, true, "How many files match.", 0, 0 },
-        { "shown", TOOL_INTEGER, true, "How many of them are shown.", 0, 0 },
 };
 
 const struct tool tool_glob = {
@@ -184,8 +179,6 @@ const struct tool tool_glob = {
         .idempotent = true,
         .parameters = parameters,
         .parameter_count = ARRAY_SIZE(parameters),
-        .results = results,
-        .result_count = ARRAY_SIZE(results),
         .start = start,
         .finish = finish,
 };

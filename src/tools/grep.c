@@ -358,7 +358,7 @@ static void finish(struct job *j, struct tool_result *answer)
         if (!h->count)
                 text_add(&answer->text, "nothing matches");
         add_notes(j, more, &answer->text);
-        answer->structured = json_pack("{s:I, s:I, s:b}", "files", (json_int_t)h->count, "matches", (json_int_t)matches,
+        answer->details = json_pack("{s:I, s:I, s:b}", "files", (json_int_t)h->count, "matches", (json_int_t)matches,
                                        "more", more);
 }
 
@@ -378,13 +378,6 @@ static const struct tool_param parameters[] = {
         { "ignored", TOOL_BOOLEAN, false, "Also search files that .gitignore excludes.", 0, 0 },
 };
 
-static const struct tool_param results[] = {
-        { "files", TOOL_INTEGER, true, "Number of files with matches in this answer.", 0, 0 },
-        { "matches", TOOL_INTEGER, true,
-          "Number of matches in them; one per file with files_with_matches.", 0, 0 },
-        { "more", TOOL_BOOLEAN, true, "Whether there are more results than are shown.", 0, 0 },
-};
-
 const struct tool tool_grep = {
         .name = "Grep",
         .title = "Search in files",
@@ -395,8 +388,6 @@ const struct tool tool_grep = {
         .idempotent = true,
         .parameters = parameters,
         .parameter_count = ARRAY_SIZE(parameters),
-        .results = results,
-        .result_count = ARRAY_SIZE(results),
         .start = start,
         .finish = finish,
 };

@@ -17,12 +17,18 @@
 #include "base/fd.h"
 #include "base/memory.h"
 
-enum { MEMBERS_MAX = 4096, ROUNDS_MAX = 32 };
+enum { MEMBERS_MAX = 4096, ROUNDS_MAX = 32, NAMES_MAX = 8 };
 
 struct process_tree {
         pid_t first;
         pid_t members[MEMBERS_MAX];
         size_t count;
+        struct text *names; /* NULL: not wanted */
+};
+
+struct process_stat {
+        char name[64];
+        pid_t parent, session;
 };
 
 static bool is_member(const struct process_tree *f, pid_t pid)
@@ -33,8 +39,8 @@ static bool is_member(const struct process_tree *f, pid_t pid)
         return false;
 }
 
-/* Parent and session are after the process name, which can contain any characters, even a ")". */
-static bool read_stat(int proc, const char *pid, pid_t *ret_parent, pid_t *ret_session)
+/* "PID (NAME) STATE PARENT GROUP SESSION …". The name can contain any characters, even a ")". */
+static bool read_stat(int proc, const char *pid, struct process_stat *ret)
 {
         char path[32], text[512];
         (void)snprintf(path, sizeof path, "%.20s/stat", pid);
@@ -43,9 +49,24 @@ static bool read_stat(int proc, const char *pid, pid_t *ret_parent, pid_t *ret_s
         if (n <= 0)
                 return false;
         text[n] = '\0';
-        const char *after_name = strrchr(text, ')');
-        return after_name && sscanf(after_name, ") %*c %d %*d %d", ret_parent, ret_session) ==
-                                 2; // NOLINT(cert-err34-c): the kernel wrote it
+        char *name = strchr(text, '('), *after_name = strrchr(text, ')');
+        if (!name || !after_name ||
+            sscanf(after_name, ") %*c %d %*d %d", &ret->parent, &ret->session) != 2) // NOLINT(cert-err34-c)
+                return false;
+        *after_name = '\0';
+        (void)snprintf(ret->name, sizeof ret->name, "%s", name + 1);
+        return true;
+}
+
+static void add_name(struct process_tree *f, const char *name)
+{
+        if (f->names && f->count <= NAMES_MAX + 2) {
+                text_add(f->names, f->count == 2 ? "" : ", ");
+                if (f->count == NAMES_MAX + 2)
+                        text_add(f->names, "…");
+                else
+                        text_add_escaped(f->names, name, strlen(name));
+        }
 }
 
 /* Stops new members and adds them. Returns true if there was one. */
@@ -55,14 +76,15 @@ static bool stop_new_members(struct process_tree *f)
         bool found = false;
         for (const struct dirent *d;
              dir && f->count < MEMBERS_MAX && (d = readdir(dir));) { // cppcheck-suppress readdirCalled
-                pid_t pid = isdigit((unsigned char)*d->d_name) ? (pid_t)strtol(d->d_name, NULL, 10) : 0, parent,
-                      session;
-                if (pid <= 1 || is_member(f, pid) || !read_stat(dirfd(dir), d->d_name, &parent, &session))
+                struct process_stat stat;
+                pid_t pid = isdigit((unsigned char)*d->d_name) ? (pid_t)strtol(d->d_name, NULL, 10) : 0;
+                if (pid <= 1 || is_member(f, pid) || !read_stat(dirfd(dir), d->d_name, &stat))
                         continue;
-                if (session != f->first && !is_member(f, parent))
+                if (stat.session != f->first && !is_member(f, stat.parent))
                         continue;
                 f->members[f->count++] = pid;
                 (void)kill(pid, SIGSTOP);
+                add_name(f, stat.name);
                 found = true;
         }
         if (dir)
@@ -70,11 +92,11 @@ static bool stop_new_members(struct process_tree *f)
         return found;
 }
 
-void process_tree_kill(pid_t first)
+void process_tree_kill(pid_t first, struct text *ret_names)
 {
         struct process_tree *f = first > 1 ? malloc(sizeof *f) : NULL;
         if (f) {
-                *f = (struct process_tree){ .first = first, .members = { first }, .count = 1 };
+                *f = (struct process_tree){ .first = first, .members = { first }, .count = 1, .names = ret_names };
                 (void)kill(first, SIGSTOP);
                 for (int i = 0; i < ROUNDS_MAX && stop_new_members(f); i++)
                         ;

@@ -115,7 +115,7 @@ static void read_image(int fd, const struct held_path *s, const char *type, stru
         }
         answer->image_type = type;
         base64_encode(&answer->text, data, length);
-        answer->structured = json_pack("{s:s, s:i, s:i, s:b}", "path", s->path, "first_line", 0, "lines", 0, "more", 0);
+        answer->details = json_pack("{s:s, s:i, s:i, s:b}", "path", s->path, "first_line", 0, "lines", 0, "more", 0);
 }
 
 /* --- the tool --- */
@@ -144,7 +144,7 @@ static void read_lines(int fd, const struct held_path *s, struct reading *r, cha
                 text_add(&answer->text, "(the file is not valid UTF-8; invalid bytes are shown as \xef\xbf\xbd)\n");
         if (more)
                 text_format(&answer->text, "(there is more: continue with offset %lld)\n", (long long)r->line);
-        answer->structured = json_pack("{s:s, s:I, s:I, s:b}", "path", s->path, "first_line", r->first, "lines",
+        answer->details = json_pack("{s:s, s:I, s:I, s:b}", "path", s->path, "first_line", r->first, "lines",
                                        r->shown, "more", more);
 }
 
@@ -195,13 +195,6 @@ static const struct tool_param parameters[] = {
         { "limit", TOOL_INTEGER, false, "How many lines to show; default 2000.", 1, 1000000 },
 };
 
-static const struct tool_param results[] = {
-        { "path", TOOL_STRING, true, "The file's absolute path, without symbolic links.", 0, 0 },
-        { "first_line", TOOL_INTEGER, true, "The number of the first line shown.", 0, 0 },
-        { "lines", TOOL_INTEGER, true, "How many lines are shown.", 0, 0 },
-        { "more", TOOL_BOOLEAN, true, "Whether there are more lines.", 0, 0 },
-};
-
 const struct tool tool_read = {
         .name = "Read",
         .title = "Read a file",
@@ -211,7 +204,5 @@ const struct tool tool_read = {
         .idempotent = true,
         .parameters = parameters,
         .parameter_count = ARRAY_SIZE(parameters),
-        .results = results,
-        .result_count = ARRAY_SIZE(results),
         .run = run,
 };

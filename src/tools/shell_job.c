@@ -1,10 +1,14 @@
 /*
  * Runs a command; see shell_job.h.
  *
- * How it works: bash runs in its own session and process group, with /dev/null as stdin and a pipe for its output (two
- * pipes in the background). The caller polls the pipes and the pidfd, and calls shell_job_advance(), which never
- * blocks. When bash has exited, the pipes are read once more and closed without waiting for EOF: a process that it
- * started may keep them open forever.
+ * How it works: the worker forks a reaper, and the reaper runs bash in a session and process group of its own, with
+ * /dev/null as stdin and a pipe for its output (two pipes in the background). The reaper is a subreaper: whatever bash
+ * starts stays below it, daemons too. When bash has exited, the reaper reports its status, and exits when nothing is
+ * left below it. What still runs after a moment is killed, with the reaper; so is everything after a timeout. The
+ * caller polls the pipes and calls shell_job_advance(), which never blocks for longer than a kill takes.
+ *
+ * A command that kills its reaper (at level standard without a guard nothing prevents it) is treated as killed; of what
+ * it started, only its session and its descendants are found then.
  *
  * What an attacker controls: the command, how much it writes and when it exits. Memory is bounded: only the head and
  * the tail of the output are kept.
@@ -16,7 +20,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -27,10 +30,23 @@
 #include "platform/platform.h"
 #include "tools/process_tree.h"
 
+enum { LOOK_MS = 1000 }; /* how often to look whether the command has stopped its reaper */
+
 struct spawn_data {
         const struct shell_job_request *request;
         const int *outputs;
         int error; /* errno, set by the child, which shares our memory until it calls exec */
+};
+
+/* The reaper's first message, and its second. */
+struct start_report {
+        pid_t bash;
+        int error; /* errno; 0: bash runs */
+};
+
+struct exit_report {
+        int status; /* of waitpid() */
+        bool left;  /* processes are still running */
 };
 
 /*
@@ -64,19 +80,70 @@ static int run_child(void *data)
         _exit(127);
 }
 
-static int spawn(const struct shell_job_request *request, const int outputs[2], pid_t *ret)
+/* Runs as: the reaper. Other threads of the worker may have held locks, so it only makes system calls. */
+static _Noreturn void run_reaper(const struct shell_job_request *request, const int outputs[2], int report)
 {
         struct spawn_data s = { .request = request, .outputs = outputs };
+        struct exit_report end = { 0 };
+        pid_t pid = 0;
+        (void)prctl(PR_SET_NAME, "rw-reaper");
+        if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
+                s.error = errno;
+        else if ((pid = platform_vfork(run_child, &s)) < 0)
+                s.error = errno;
+        const struct start_report start = { pid, s.error };
+        if (write(report, &start, sizeof start) != sizeof start || start.error)
+                _exit(1);
+        if (report > 0)
+                (void)close_range(0, (unsigned)report - 1, 0);
+        (void)close_range((unsigned)report + 1, ~0U, 0); /* pipes of others */
+        for (pid_t ended; (ended = waitpid(-1, &end.status, 0)) != pid;)
+                if (ended < 0 && errno != EINTR)
+                        _exit(1);
+        pid_t more;
+        while ((more = waitpid(-1, NULL, WNOHANG)) > 0)
+                ;
+        end.left = more == 0;
+        if (write(report, &end, sizeof end) != sizeof end)
+                _exit(1);
+        while (waitpid(-1, NULL, 0) > 0 || errno == EINTR)
+                ;
+        _exit(0);
+}
+
+/* Reads a report. Returns 1, 0 if there is none yet, or -EPIPE if the reaper has exited. */
+static int read_report(int fd, void *ret, size_t size)
+{
+        ssize_t n;
+        while ((n = read(fd, ret, size)) < 0 && errno == EINTR)
+                ;
+        return n == (ssize_t)size ? 1 : n < 0 && errno == EAGAIN ? 0 : -EPIPE;
+}
+
+/* Forks the reaper and waits until bash runs. */
+static int spawn(const struct shell_job_request *request, const int outputs[2], struct shell_job *ret)
+{
+        struct start_report start = { 0 };
         sigset_t all, before;
+        int ends[2];
+        if (pipe2(ends, O_CLOEXEC) < 0)
+                return -errno;
         (void)sigfillset(&all);
-        (void)sigprocmask(SIG_BLOCK, &all, &before); /* signal handlers must not run in the child */
-        pid_t pid = platform_vfork(run_child, &s);
-        int code = pid < 0 ? errno : s.error;
+        (void)sigprocmask(SIG_BLOCK, &all, &before); /* signal handlers must not run in the children */
+        ret->report = ends[0];
+        ret->reaper = fork();
+        int code = errno;
+        if (ret->reaper == 0)
+                run_reaper(request, outputs, ends[1]);
         (void)sigprocmask(SIG_SETMASK, &before, NULL);
-        if (pid > 0 && code)
-                (void)waitpid(pid, NULL, 0);
-        *ret = code ? -1 : pid; /* a reaped pid may belong to another process soon */
-        return -code;
+        fd_close(&ends[1]);
+        if (ret->reaper < 0)
+                return -code;
+        int r = read_report(ret->report, &start, sizeof start);
+        if (r < 0 || start.error)
+                return r < 0 ? r : -start.error;
+        ret->bash = start.bash;
+        return fcntl(ret->report, F_SETFL, O_RDONLY | O_NONBLOCK) < 0 ? -errno : 0;
 }
 
 /* --- as a job --- */
@@ -86,14 +153,15 @@ static nfds_t poll_for(const struct job *j, struct pollfd ret[JOB_POLL_FDS_MAX])
         const struct shell_job *s = shell_job_from(j);
         ret[0] = (struct pollfd){ .fd = s->streams[0].fd, .events = POLLIN };
         ret[1] = (struct pollfd){ .fd = s->streams[1].fd, .events = POLLIN };
-        ret[2] = (struct pollfd){ .fd = s->pidfd, .events = POLLIN };
+        ret[2] = (struct pollfd){ .fd = s->report, .events = POLLIN };
         return s->ended ? 0 : 3;
 }
 
 static int64_t deadline(const struct job *j)
 {
         const struct shell_job *s = shell_job_from(j);
-        return s->ended || s->timed_out ? INT64_MAX : s->deadline; /* after the kill, only the pidfd matters */
+        int64_t look = clock_ms() + LOOK_MS;
+        return s->ended ? INT64_MAX : s->deadline < look ? s->deadline : look;
 }
 
 static bool step(struct job *j)
@@ -143,17 +211,15 @@ struct shell_job *shell_job_start(const struct shell_job_request *request, struc
                 return NULL;
         }
         *s = (struct shell_job){ .job.kind = &shell_kind,
-                             .pidfd = -1,
-                             .background = request->background,
-                             .began = clock_ms(),
-                             .streams = { { .fd = -1 }, { .fd = -1 } } };
+                                 .report = -1,
+                                 .background = request->background,
+                                 .began = clock_ms(),
+                                 .streams = { { .fd = -1 }, { .fd = -1 } } };
         s->deadline = s->began + request->timeout_ms;
         int r = open_streams(s, request, outputs);
         const int theirs[] = { outputs[0], request->background ? outputs[1] : outputs[0] };
         if (r == 0)
-                r = spawn(request, theirs, &s->pid);
-        if (r == 0 && (s->pidfd = pidfd_open(s->pid, 0)) < 0)
-                r = -errno;
+                r = spawn(request, theirs, s);
         fd_close(&outputs[0]);
         fd_close(&outputs[1]);
         if (r < 0) {
@@ -164,20 +230,23 @@ struct shell_job *shell_job_start(const struct shell_job_request *request, struc
         return s;
 }
 
-static void kill_all(const struct shell_job *s)
+/* Kills the reaper, bash and what they started, and reaps the reaper. */
+static void kill_all(struct shell_job *s, struct text *ret_names)
 {
-        if (s->pid > 1 && !s->ended)
-                process_tree_kill(s->pid);
+        if (s->reaper <= 1)
+                return;
+        process_tree_kill(s->reaper, ret_names);
+        (void)waitpid(s->reaper, NULL, 0); /* does not block for long: it was killed */
+        s->reaper = 0;
 }
 
 void shell_job_free(struct shell_job *s)
 {
         if (!s)
                 return;
-        kill_all(s);
-        if (s->pid > 1 && !s->ended)
-                (void)waitpid(s->pid, NULL, 0); /* does not block for long: it was killed */
-        fd_close(&s->pidfd);
+        kill_all(s, NULL);
+        fd_close(&s->report);
+        text_done(&s->left);
         for (size_t i = 0; i < ARRAY_SIZE(s->streams); i++)
                 output_capture_done(&s->streams[i]);
         free(s->command);
@@ -190,20 +259,56 @@ static void read_output(struct shell_job *s)
                 output_capture_read(&s->streams[i]);
 }
 
+/* Ends the command: kills what is running, and reads the last output. */
+static void end_command(struct shell_job *s, struct text *ret_names)
+{
+        kill_all(s, ret_names);
+        s->ended = true;
+        read_output(s);
+        for (size_t i = 0; i < ARRAY_SIZE(s->streams); i++)
+                output_capture_finish(&s->streams[i]);
+}
+
+/* The command may have stopped its reaper, which would then report nothing. */
+static void continue_reaper(const struct shell_job *s)
+{
+        siginfo_t info = { 0 };
+        if (waitid(P_PID, (id_t)s->reaper, &info, WSTOPPED | WNOHANG) == 0 && info.si_pid)
+                (void)kill(s->reaper, SIGCONT);
+}
+
 bool shell_job_advance(struct shell_job *s)
 {
+        struct exit_report end = { 0 };
         read_output(s);
-        if (!s->ended && !s->timed_out && clock_ms() >= s->deadline) {
-                s->timed_out = true;
-                kill_all(s);
+        if (!s->ended)
+                continue_reaper(s);
+        int r = s->ended ? 0 : read_report(s->report, &end, sizeof end);
+        if (r == 1) {
+                s->exited = true;
+                s->status = end.status;
+                s->deadline = clock_ms() + SHELL_GRACE_MS;
+                r = end.left ? 0 : -EPIPE;
         }
-        if (!s->ended && waitpid(s->pid, &s->status, WNOHANG) == s->pid) {
-                s->ended = true;
-                read_output(s); /* its last output */
-                for (size_t i = 0; i < ARRAY_SIZE(s->streams); i++)
-                        output_capture_finish(&s->streams[i]);
+        if (r < 0) {
+                /* Without an exit status the reaper was killed. */
+                if (!s->exited) {
+                        s->status = SIGKILL;
+                        process_tree_kill(s->bash, NULL);
+                }
+                end_command(s, NULL);
+        } else if (!s->ended && clock_ms() >= s->deadline) {
+                s->timed_out = !s->exited;
+                end_command(s, s->exited ? &s->left : NULL);
         }
         return s->ended;
+}
+
+void shell_job_print_left(const struct shell_job *s, struct text *out)
+{
+        if (s->left.length)
+                text_format(out, "bash: killed what was still running: %s; to keep it running, use run_in_background\n",
+                            s->left.data);
 }
 
 int shell_job_exit_status(const struct shell_job *s)

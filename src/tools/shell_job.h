@@ -7,23 +7,28 @@
 #include <sys/types.h>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "tools/output_capture.h"
 #include "tools/job.h"
 
 enum {
         SHELL_OUTPUT_MAX = 100 << 10,    /* bytes of output that are kept */
+        SHELL_GRACE_MS = 100,            /* after bash has exited, what it started may run for this long */
         SHELL_BACKGROUND_OUTPUT_MAX = 1 << 20, /* the same for each stream of a background command */
 };
 
 struct shell_job {
         struct job job;
-        pid_t pid;
-        int pidfd;               /* readable when bash has exited */
+        pid_t reaper;            /* the parent of bash and of what it started */
+        pid_t bash;
+        int report;              /* a pipe from the reaper; readable when bash has exited or the reaper was killed */
         int64_t began, deadline; /* by clock_ms() */
+        bool exited;             /* bash has exited; what it started gets a moment to exit too */
         bool ended, timed_out;
         int status;              /* of waitpid() */
         bool background;         /* stdout and stderr are captured separately; otherwise both go to streams[0] */
         struct output_capture streams[2];
+        struct text left;        /* the names of processes that were still running when bash exited, and were killed */
         /* Only of background commands (background_shells.c): */
         char id[33];
         char *command;
@@ -47,11 +52,14 @@ static inline struct shell_job *shell_job_from(const struct job *j)
         return (struct shell_job *)(uintptr_t)j; /* its first member */
 }
 
-/* Kills the command and what it started, unless bash has exited. */
+/* Kills the command and what it started, unless it has ended. */
 void shell_job_free(struct shell_job *s);
 
-/* Reads output, kills the command after its timeout, and reaps bash. Returns true when bash has exited. */
+/* Reads output, and kills what the command started after its timeout or when bash has exited. True when it is over. */
 bool shell_job_advance(struct shell_job *s);
+
+/* Adds a line that names the processes that were killed because they were still running when bash had exited. */
+void shell_job_print_left(const struct shell_job *s, struct text *out);
 
 /* The exit status as a shell reports it: its own, 128 + the signal, or 124 after a timeout. */
 int shell_job_exit_status(const struct shell_job *s);

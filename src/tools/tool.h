@@ -31,6 +31,7 @@ struct tool_context {
         const struct named_workspace *names; /* of the workspaces, in the same order */
         size_t workspace_count;
         size_t current;                /* workspace of this call: relative paths start there */
+        const struct workspace *outside; /* where other paths are resolved: the box's root; NULL: they are refused */
         struct read_tracker *tracker;
         mode_t new_mode;               /* of new files */
         char *const *environment;      /* of commands */
@@ -44,13 +45,12 @@ struct tool_context {
 struct tool_result {
         bool is_error;
         struct text text;       /* what the agent reads */
-        json_t *structured;     /* the fields of the tool's `results`, for programs; NULL after an error */
+        json_t *details;        /* the same in fields, for programs; NULL after an error */
         const char *image_type; /* not NULL: `text` is an image of this type, as base64 */
 };
 
 enum tool_type { TOOL_STRING, TOOL_INTEGER, TOOL_BOOLEAN };
 
-/* A parameter, or a field of the structured result. */
 struct tool_param {
         const char *name;
         enum tool_type type;
@@ -65,8 +65,6 @@ struct tool {
         bool in_workspace; /* takes the parameter `workspace` when there are several workspaces */
         const struct tool_param *parameters;
         size_t parameter_count;
-        const struct tool_param *results;
-        size_t result_count;
         /* A tool has either run(), which answers at once, */
         void (*run)(struct tool_context *tools, const json_t *arguments, struct tool_result *answer);
         /*

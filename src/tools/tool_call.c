@@ -76,9 +76,8 @@ json_t *tool_describe(const struct tool *t, const struct named_workspace *names,
         json_t *annotations = json_pack("{s:s, s:b, s:b, s:b, s:b}", "title", t->title, "readOnlyHint", t->reads_only,
                                         "destructiveHint", t->destructive, "idempotentHint", t->idempotent,
                                         "openWorldHint", t->open_world);
-        return json_pack("{s:s, s:s, s:s, s:o, s:o, s:o}", "name", t->name, "title", t->title, "description", t->help,
-                         "inputSchema", describe_parameters(t, names, count), "outputSchema",
-                         describe_fields(t->results, t->result_count), "annotations", annotations);
+        return json_pack("{s:s, s:s, s:s, s:o, s:o}", "name", t->name, "title", t->title, "description", t->help,
+                         "inputSchema", describe_parameters(t, names, count), "annotations", annotations);
 }
 
 /* --- calling --- */
@@ -86,8 +85,8 @@ json_t *tool_describe(const struct tool *t, const struct named_workspace *names,
 void tool_result_done(struct tool_result *answer)
 {
         text_done(&answer->text);
-        json_decref(answer->structured);
-        answer->structured = NULL;
+        json_decref(answer->details);
+        answer->details = NULL;
 }
 
 void tool_fail(struct tool_result *answer, const char *format, ...)
@@ -219,7 +218,7 @@ static void complete_answer(const struct tool *t, struct tool_result *answer)
         if (text->length &&
             (text_utf8_valid_length(text->data, text->length) != text->length || strlen(text->data) != text->length))
                 make_json_safe(text);
-        if (text->failed || (!answer->is_error && !answer->structured))
+        if (text->failed || (!answer->is_error && !answer->details))
                 tool_fail(answer, "%s ran out of memory", t->name);
 }
 
@@ -310,17 +309,38 @@ static void fail_outside_all(const struct tool_context *tools, const char *path,
                   roots.data ? roots.data : "them");
 }
 
+static void make_absolute(const struct workspace *w, const char *path, struct text *ret)
+{
+        if (*path != '/')
+                text_format(ret, "%s/", workspace_root(w));
+        text_add(ret, path);
+}
+
 /* The path could not be resolved. tool_fail_with_rule() needs it absolute, to find the rule that denies it. */
 static void fail_to_find(const struct tool_context *tools, const struct workspace *w, const char *path,
                          const struct error *e, struct tool_result *answer)
 {
         CLEANUP_TEXT struct text absolute = { 0 };
         CLEANUP_ARENA struct arena *arena = arena_new((size_t)1 << 20);
-        if (*path != '/')
-                text_format(&absolute, "%s/", workspace_root(w));
-        text_add(&absolute, path);
+        make_absolute(w, path, &absolute);
         const char *normalised = arena && absolute.data ? path_normalize(arena, absolute.data) : NULL;
         tool_fail_with_rule(tools, answer, e, normalised ? normalised : "", false);
+}
+
+/* Resolves a path that leads out of the workspaces. The walls of the box decide whether the tool reaches it. */
+static const struct workspace *resolve_outside(const struct tool_context *tools, const char *path,
+                                               struct held_path *ret, struct tool_result *answer)
+{
+        CLEANUP_TEXT struct text absolute = { 0 };
+        struct error e = { 0 };
+        make_absolute(tools->workspaces[tools->current], path, &absolute);
+        if (!absolute.failed && workspace_resolve(tools->outside, absolute.data, ret, &e) == 0)
+                return tools->outside;
+        if (absolute.failed)
+                tool_fail(answer, "out of memory");
+        else
+                fail_to_find(tools, tools->outside, absolute.data, &e, answer);
+        return NULL;
 }
 
 const struct workspace *tool_resolve_path(const struct tool_context *tools, const char *path, struct held_path *ret,
@@ -331,8 +351,13 @@ const struct workspace *tool_resolve_path(const struct tool_context *tools, cons
                 struct error e = { 0 };
                 if (workspace_resolve(tools->workspaces[i], path, ret, &e) == 0)
                         return tools->workspaces[i];
-                if (is_absolute && e.code == EXDEV && tools->workspace_count > 1)
+                bool is_outside = e.code == EXDEV;
+                if (is_outside && is_absolute && i + 1 < tools->workspace_count)
                         continue; /* it may be in another workspace */
+                if (is_outside && tools->outside)
+                        return resolve_outside(tools, path, ret, answer);
+                if (is_outside && is_absolute && tools->workspace_count > 1)
+                        break;
                 fail_to_find(tools, tools->workspaces[i], path, &e, answer);
                 return NULL;
         }

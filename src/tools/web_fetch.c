@@ -132,7 +132,7 @@ void web_fetch_format_result(const struct web_response *r, enum web_format forma
                         text_add(&answer->text, "\n(bytes that are invalid in its charset are shown as \xef\xbf\xbd)");
                 if (more)
                         text_format(&answer->text, "\n(there is more: %zu bytes were fetched)", r->length);
-                answer->structured = json_pack("{s:s, s:i, s:s, s:I, s:b}", "url", r->url, "status", r->status,
+                answer->details = json_pack("{s:s, s:i, s:s, s:I, s:b}", "url", r->url, "status", r->status,
                                                "content_type", named ? type.data : "", "bytes", (json_int_t)r->length,
                                                "more", more);
         }
@@ -299,14 +299,6 @@ static const struct tool_param parameters[] = {
         { "max_bytes", TOOL_INTEGER, false, "How many bytes to show; default 102400.", 1, WEB_BODY_MAX },
 };
 
-static const struct tool_param results[] = {
-        { "url", TOOL_STRING, true, "The URL that answered, after all redirects.", 0, 0 },
-        { "status", TOOL_INTEGER, true, "The HTTP status.", 0, 0 },
-        { "content_type", TOOL_STRING, true, "The content type from the server.", 0, 0 },
-        { "bytes", TOOL_INTEGER, true, "How many bytes were fetched.", 0, 0 },
-        { "more", TOOL_BOOLEAN, true, "Whether there is more than is shown.", 0, 0 },
-};
-
 const struct tool tool_web_fetch = {
         .name = "WebFetch",
         .title = "Fetch a page",
@@ -317,8 +309,6 @@ const struct tool tool_web_fetch = {
         .open_world = true,
         .parameters = parameters,
         .parameter_count = ARRAY_SIZE(parameters),
-        .results = results,
-        .result_count = ARRAY_SIZE(results),
         .start = start,
         .finish = finish,
 };

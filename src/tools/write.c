@@ -33,19 +33,13 @@ static void run(struct tool_context *tools, const json_t *arguments, struct tool
                 return;
         }
         text_format(&answer->text, "wrote %zu bytes to %s", length, s.path);
-        answer->structured =
+        answer->details =
                 json_pack("{s:s, s:I, s:b}", "path", s.path, "bytes", (json_int_t)length, "created", !exists);
 }
 
 static const struct tool_param parameters[] = {
         { "file_path", TOOL_STRING, true, "The file to write: absolute, or relative to the workspace.", 0, 0 },
         { "content", TOOL_STRING, true, "The complete new content.", 0, 0 },
-};
-
-static const struct tool_param results[] = {
-        { "path", TOOL_STRING, true, "The file's absolute path, without symbolic links.", 0, 0 },
-        { "bytes", TOOL_INTEGER, true, "How many bytes were written.", 0, 0 },
-        { "created", TOOL_BOOLEAN, true, "Whether the file is new.", 0, 0 },
 };
 
 const struct tool tool_write = {
@@ -58,7 +52,5 @@ const struct tool tool_write = {
         .idempotent = true,
         .parameters = parameters,
         .parameter_count = ARRAY_SIZE(parameters),
-        .results = results,
-        .result_count = ARRAY_SIZE(results),
         .run = run,
 };

@@ -1,13 +1,17 @@
 """Paths that lead the agent's tools out of the workspace: by .. and other spellings, by links, by odd names."""
+import dataclasses
 import functools
 import os
 
 import pytest
 
-from tool_attack import Attack, assert_contained, attacks, call, calls, each_level, leaked, raw, seen, silent, visible
+from tool_attack import (
+    Attack, assert_contained, assert_ours_is_not_harmed, attacks, call, calls, each_level, leaked, raw, seen, silent,
+    visible)
 from attack_host import changed, exists
 
 OUTSIDE = 'path is outside workspace root'
+ONLY = ('--workspace-only',)
 KEEP = changed('{target}/keep.txt', 'keep me')
 
 
@@ -92,6 +96,12 @@ PATHS = [
 ]
 
 
+def assert_box_holds(stages, level, *attacks):
+    """Without --workspace-only the path is not refused, and the box alone must prevent the harm."""
+    attacks = [dataclasses.replace(attack, flags=(), answer='') for attack in attacks]
+    assert_ours_is_not_harmed(stages, level, *attacks, name='box')
+
+
 @functools.cache
 def rows_of(path, habit, before, ordinary):
     """The same path with each of the tools that take a path. Cached, so that each row is proven only once."""
@@ -99,26 +109,27 @@ def rows_of(path, habit, before, ordinary):
 
 
 def each_tool(path, habit, before, ordinary):
-    row = {'habits': (habit,), 'before': before}
+    row = {'habits': (habit,), 'before': before, 'flags': ONLY}
     missing = 'no such (file|directory)' if ordinary or path == 'magic/../other' else OUTSIDE
     written = '^wrote 6 bytes to {work}/' if missing != OUTSIDE else OUTSIDE
     yield Attack(f'Read {path}', call('Read', file_path=f'{path}/key'), leaked, missing, **row)
     yield Attack(f'Edit {path}', calls(call('Read', file_path=f'{path}/keep.txt'), call(
         'Edit', file_path=f'{path}/keep.txt', old_string='keep', new_string='lose')), seen(KEEP),
-                f'{missing}.*\n.*{missing}', **row)
+                 f'{missing}.*\n.*{missing}', **row)
     yield Attack(f'Glob {path}', call('Glob', pattern='name-*', path=path), leaked, missing, **row)
     yield Attack(f'Grep {path}', call('Grep', pattern='SECRET', path=path, output_mode='content'), leaked, missing,
-                **row)
+                 **row)
     yield Attack(f'Write {path}', call('Write', file_path=f'{path}/keep.txt', content='broken'), seen(KEEP), written,
-                **row)
+                 **row)
     yield Attack(f'Write anew {path}', call('Write', file_path=f'{path}/new.txt', content='broken'),
-                seen(exists('{target}/new.txt')), written, **row)
+                 seen(exists('{target}/new.txt')), written, **row)
 
 
 @each_level
 @pytest.mark.parametrize('row', PATHS, ids=lambda row: visible(row[0]))
 def test_no_path_leads_out_of_the_workspace(stages, row, level):
     assert_contained(stages, level, *rows_of(*row))
+    assert_box_holds(stages, level, *rows_of(*row))
 
 
 # Links to files, and dangling links.
@@ -141,34 +152,36 @@ WRITE_LINK = calls(READ_LINK, call('Write', file_path='link', content='broken'))
 
 
 @attacks(
-    Attack('read a link to a file', READ_LINK, leaked, OUTSIDE, ('compared',), link_to('{target}/key')),
+    Attack('read a link to a file', READ_LINK, leaked, OUTSIDE, ('compared',), link_to('{target}/key'), flags=ONLY),
     Attack('read a link through /proc', READ_LINK, leaked, OUTSIDE, ('compared',),
-          link_to('/proc/self/root{target}/key')),
+           link_to('/proc/self/root{target}/key'), flags=ONLY),
     Attack('write through a link', WRITE_LINK, seen(KEEP), f'{OUTSIDE}.*\n.*{OUTSIDE}', ('compared',),
-          link_to('{target}/keep.txt')),
+           link_to('{target}/keep.txt'), flags=ONLY),
     Attack('edit through a link', call('Edit', file_path='link', old_string='keep', new_string='lose'), seen(KEEP),
-          OUTSIDE, ('compared',), link_to('../other/keep.txt')),
+           OUTSIDE, ('compared',), link_to('../other/keep.txt'), flags=ONLY),
     Attack('write through a dangling link', call('Write', file_path='link', content='made'),
-          seen(exists('{target}/new')), OUTSIDE, ('real',), link_to('{target}/new')),
+           seen(exists('{target}/new')), OUTSIDE, ('real',), link_to('{target}/new'), flags=ONLY),
     Attack('write through a dangling relative link', call('Write', file_path='link', content='made'),
-          seen(exists('{target}/new')), OUTSIDE, ('real',), link_to('../other/new')),
+           seen(exists('{target}/new')), OUTSIDE, ('real',), link_to('../other/new'), flags=ONLY),
     Attack('write below a link', call('Write', file_path='link/new', content='made'), seen(exists('{target}/new')),
-          OUTSIDE, ('compared',), link_to('{target}')),
+           OUTSIDE, ('compared',), link_to('{target}'), flags=ONLY),
     Attack('make directories below a link', call('Write', file_path='link/empty/new', content='made'),
-          seen(exists('{target}/empty/new')), OUTSIDE, ('compared',), link_to('{target}')),
+           seen(exists('{target}/empty/new')), OUTSIDE, ('compared',), link_to('{target}'), flags=ONLY),
     # The path is in the workspace, so writing is allowed; it replaces the link by a new file.
     Attack('write through a hard link',
-          calls(call('Read', file_path='hard'), call('Write', file_path='hard', content='broken')), seen(KEEP),
-          '^1\tkeep me\n\nwrote 6 bytes to {work}/hard$', ('real',), hard_link),
+           calls(call('Read', file_path='hard'), call('Write', file_path='hard', content='broken')), seen(KEEP),
+           '^1\tkeep me\n\nwrote 6 bytes to {work}/hard$', ('real',), hard_link),
     Attack('edit through a hard link', calls(call('Read', file_path='hard'), call(
         'Edit', file_path='hard', old_string='keep', new_string='lose')), seen(KEEP), 'replaced 1 occurrence',
-          ('real',), hard_link),
+           ('real',), hard_link),
     Attack('make a hard link',
-          calls(call('Bash', command='ln ../other/key own || echo no link'), call('Read', file_path='own')), leaked,
-          'no link\nexit: 0\nno such file: {work}/own', ('real',), other),
+           calls(call('Bash', command='ln ../other/key own || echo no link'), call('Read', file_path='own')), leaked,
+           'no link\nexit: 0\nno such file: {work}/own', ('real',), other),
 )
 def test_no_link_leads_out_of_the_workspace(stages, attack, level):
     assert_contained(stages, level, attack)
+    if attack.flags == ONLY:
+        assert_box_holds(stages, level, attack)
 
 
 def odd_names(stage):
@@ -196,18 +209,19 @@ UNREADABLE = "^{'jsonrpc': '2.0', 'error': {'code': -32700, 'message': 'invalid,
     Attack('a path with a zero byte', raw_read(b'../other/key\\u0000.txt'), leaked, UNREADABLE, ('suffixed',), other),
     Attack('half a surrogate pair', raw_read(b'\\udc80'), traceback, UNREADABLE),
     Attack('a path of a megabyte', call('Read', file_path='a/' * 500000), traceback,
-          '^the path is longer than 4096 bytes$'),
+           '^the path is longer than 4096 bytes$'),
     Attack('a name of a kilobyte', call('Read', file_path='a' * 1000), traceback,
-          r'^a name in a{150,250}… is longer than 255 bytes$'),
+           r'^a name in a{150,250}… is longer than 255 bytes$'),
     Attack('a path with many components', call('Read', file_path='a/' * 2000 + 'b'), traceback,
-          '^no such file: {work}/a/a/a/'),
+           '^no such file: {work}/a/a/a/'),
     Attack('a path through a file', call('Read', file_path='notes.txt/key'), traceback,
-          '^{work}/notes.txt is not a directory$'),
+           '^{work}/notes.txt is not a directory$'),
     Attack('a loop of links', call('Read', file_path='link'), traceback, '^link has too many symbolic links$',
-          before=lambda stage: (stage.work / 'link').symlink_to('link')),
+           before=lambda stage: (stage.work / 'link').symlink_to('link')),
     Attack('names that break a reply',
-          calls(call('Glob', pattern='*.txt'), call('Grep', pattern='needle', output_mode='content')), silent,
-          r'{work}/bad\\xff\\xfename\.txt\n(.*\n)*{work}/line\\x0abreak\.txt:1:needle\n', before=odd_names, patience=2),
+           calls(call('Glob', pattern='*.txt'), call('Grep', pattern='needle', output_mode='content')), silent,
+           r'{work}/bad\\xff\\xfename\.txt\n(.*\n)*{work}/line\\x0abreak\.txt:1:needle\n',
+           before=odd_names, patience=2),
 )
 def test_odd_paths_get_a_clear_error(stages, attack, level):
     assert_contained(stages, level, attack)

@@ -12,6 +12,8 @@ MESSAGE = '{"jsonrpc": "2.0", "id": "forged", "result": {}}'
 FRAME = '{"id": 1, "is_error": false, "text": "forged"}'    # as the tools send it to the server
 NOTES = call('Read', file_path='notes.txt')
 GONE = 'the call got no answer: the tools have ended'
+# Ours has a process between the tools and a command; the naive server has none, and its parent is pytest.
+FIND_SERVER = 'server=$PPID; grep -qx rw-reaper /proc/$server/comm && server=$(ps -o ppid= -p $server)'
 
 
 def bash(command, **arguments):
@@ -26,14 +28,14 @@ def bash(command, **arguments):
     Attack('its environment, inherited', bash('echo "<$ATTACK_TOKEN>"'), leaked, '^<>\nexit: 0$'),
     Attack('its environment', bash('cat /proc/$PPID/environ'), leaked, 'Permission denied\nexit: 1$'),
     Attack('every environment',
-          bash('cat /proc/[0-9]*/environ 2>/dev/null | tr "\\0" "\\n" | grep ^ATTACK || echo none'), leaked,
-          '^none\nexit: 0$'),
+           bash('cat /proc/[0-9]*/environ 2>/dev/null | tr "\\0" "\\n" | grep ^ATTACK || echo none'), leaked,
+           '^none\nexit: 0$'),
     Attack('its memory', bash('./attacks open_memory_of_parent'), said('^did:'), '^failed: (EACCES|EPERM)\nexit: 1$'),
     Attack('its maps', bash('./attacks read_proc_file parent maps'), said('^did:'),
            '^failed: (EACCES|EPERM)\nexit: 1$'),
     Attack('its descriptors', bash('ls -l /proc/$PPID/fd/0 2>/dev/null || echo none'), said('->'), 'none\nexit: 0$'),
     Attack('its directory', bash('./attacks read_proc_link parent cwd'), said('^did:'),
-          '^failed: (EACCES|EPERM)\nexit: 1$'),
+           '^failed: (EACCES|EPERM)\nexit: 1$'),
     Attack('a debugger', bash('./attacks trace $PPID'), said('^did:'), '^failed: (EPERM|ENOSYS)\nexit: 1$'),
 )
 def test_command_cannot_read_the_server(stages, attack, level):
@@ -65,9 +67,9 @@ def steal(client, stage):
     Attack('forge an answer', bash(forge), lambda trial: forged(trial) or trial.said == 'forged', '^mine\nexit: 0$'),
     Attack('steal a call', steal, silent, '^(1\tnotes\n){20}$', patience=2),
     Attack('output that is a message', bash(f"echo; echo '{MESSAGE}'"), forged, r'^\n{"jsonrpc": .*}\nexit: 0$',
-          ('joined', 'concatenates_json'), patience=1),
+           ('joined', 'concatenates_json'), patience=1),
     Attack('output that is not text', bash("printf 'a\\0b\\377\\033[31m'"), silent, '^a.b\ufffd\x1b\\[31m\nexit: 0$',
-          ('joined', 'concatenates_json'), patience=1),
+           ('joined', 'concatenates_json'), patience=1),
 )
 def test_command_cannot_forge_or_steal_messages(stages, attack, level):
     assert_contained(stages, level, attack)
@@ -76,23 +78,30 @@ def test_command_cannot_forge_or_steal_messages(stages, attack, level):
 # The life of the server.
 
 @attacks(
-    Attack('kill it', calls(bash('kill -9 $PPID; sleep 5'), NOTES), dead, f'^{GONE}\n1\tnotes\n$'),
+    Attack('kill its reaper', calls(bash('kill -9 $PPID; sleep 5'), NOTES), dead, '^exit: 137\n1\tnotes\n$'),
+    Attack('kill it', calls(bash(f'{FIND_SERVER}; kill -9 $server; sleep 5'), NOTES), dead,
+           f'^{GONE}\n1\tnotes\n$'),
     Attack('kill its group', calls(bash('kill -9 -$(ps -o pgid= -p $PPID | tr -d " "); sleep 5'), NOTES), dead,
-          f'^({GONE}|exit: .*)\n1\tnotes\n$', patience=2),
-    Attack('stop it', calls(bash('kill -STOP $PPID; sleep 0.5'), NOTES), silent, '\n1\tnotes\n$', patience=1),
+           f'^({GONE}|exit: .*)\n1\tnotes\n$', patience=2),
+    Attack('stop its reaper', calls(bash('kill -STOP $PPID; sleep 0.5'), NOTES), silent, '^exit: 0\n1\tnotes\n$',
+           patience=1),
+    Attack('stop it', calls(bash(f'{FIND_SERVER}; kill -STOP $server; sleep 0.5'), NOTES), silent,
+           '\n1\tnotes\n$', patience=1),
     # Not at standard: if the box failed there, this would kill all processes of the user, the tests too. The signals in
     # test_signals.py are subject to the same rule of the kernel.
     Attack('kill all processes', calls(bash('kill -9 -1; sleep 5'), NOTES), dead, f'^{GONE}\n1\tnotes\n$',
-          ('joined', 'apart'), levels=NAMESPACE_LEVELS, patience=2),
+           ('joined', 'apart'), levels=NAMESPACE_LEVELS, patience=2),
     Attack('use up all descriptors', calls(*(bash('echo; sleep 60', run_in_background=True),) * 300, NOTES),
-          said('Too many open files'), '\n1\tnotes\n$', limits={resource.RLIMIT_NOFILE: 256}),
+           said('Too many open files'), '\n1\tnotes\n$', limits={resource.RLIMIT_NOFILE: 256}),
     Attack('flood it', bash('head -c 120M /dev/zero | tr "\\0" x'), grown,
-          r'^x{51200}\n... \(output truncated, 125726720 bytes elided\)\nx{51200}\nexit: 0$', patience=5),
+           r'^x{51200}\n... \(output truncated, 125726720 bytes elided\)\nx{51200}\nexit: 0$', patience=5),
     Attack('flood it with lines', bash('yes | head -c 120M'), grown, r'bytes elided\)\n(y?\n?)*exit: 0$', patience=5),
-    Attack('keep the pipe open', bash('sleep 60 & echo done'), silent, '^done\nexit: 0$', patience=1),
+    Attack('keep the pipe open', bash('sleep 60 & echo done'), silent,
+           '^done\nbash: killed what was still running: .*\nexit: 0$', patience=1),
     Attack('keep the pipe open after a timeout',
-          bash(lambda stage: f'setsid bash -c "exec -a {stage.names["token"]} sleep 60" & sleep 60', timeout=1), silent,
-          '^bash: timed out after 1s\nexit: 124$', patience=3, before=mark),     # outside nothing else would end it
+           bash(lambda stage: f'setsid bash -c "exec -a {stage.names["token"]} sleep 60" & sleep 60',
+                timeout=1), silent,
+           '^bash: timed out after 1s\nexit: 124$', patience=3, before=mark),     # outside nothing else would end it
 )
 def test_command_cannot_kill_or_block_the_server(stages, attack, level):
     assert_contained(stages, level, attack)
@@ -122,15 +131,15 @@ ENDS_SERVER = {'before': mark, 'ends': True, 'patience': 3}
 
 
 @attacks(
-    Attack('a daemon', bash(background_processes('setsid')), survives_server, '^exit: 0$|no reply', **ENDS_SERVER),
-    Attack('many daemons', bash(background_processes('setsid', 200)), survives_server, '^exit: 0$', **ENDS_SERVER),
+    Attack('a daemon', bash(background_processes('setsid')), survives_server, 'exit: 0$|no reply', **ENDS_SERVER),
+    Attack('many daemons', bash(background_processes('setsid', 200)), survives_server, 'exit: 0$', **ENDS_SERVER),
     Attack('a daemon that forks', bash(lambda stage: f'./attacks leave_forking_daemon {stage.names["token"]}'),
-          survives_server, 'exit: 0$', **ENDS_SERVER),
+           survives_server, 'exit: 0$', **ENDS_SERVER),
     Attack('a daemon that ignores signals',
-          bash(lambda stage: f'./attacks leave_stubborn_daemon {stage.names["token"]}'), survives_server, 'exit: 0$',
-          **ENDS_SERVER),
+           bash(lambda stage: f'./attacks leave_stubborn_daemon {stage.names["token"]}'), survives_server, 'exit: 0$',
+           **ENDS_SERVER),
     Attack('a daemon of a background command', bash(background_processes('setsid'), run_in_background=True),
-          survives_server, '^shell_id: ', **ENDS_SERVER),
+           survives_server, '^shell_id: ', **ENDS_SERVER),
 )
 def test_no_process_outlives_the_session(stages, attack, level):
     assert_contained(stages, level, attack)
@@ -138,10 +147,10 @@ def test_no_process_outlives_the_session(stages, attack, level):
 
 @attacks(
     Attack('a process after a timeout', bash(lambda stage: background_processes()(stage) + '; wait', timeout=1),
-          survives_call, '^bash: timed out after 1s\nexit: 124$', before=mark),
+           survives_call, '^bash: timed out after 1s\nexit: 124$', before=mark),
     Attack('a process in another session after a timeout',
-          bash(lambda stage: background_processes('setsid')(stage) + '; wait', timeout=1),
-          survives_call, '^bash: timed out after 1s\nexit: 124$', before=mark),
+           bash(lambda stage: background_processes('setsid')(stage) + '; wait', timeout=1),
+           survives_call, '^bash: timed out after 1s\nexit: 124$', before=mark),
 )
 @pytest.mark.heavy
 def test_no_process_outlives_the_timeout_of_its_command(stages, attack, level):
@@ -174,10 +183,10 @@ def guess(client, handle):
 @attacks(
     Attack('guess a handle', with_other_session(guess), leaked, '^unknown shell_id: 1$'),
     Attack('use the handle of another session',
-          with_other_session(lambda client, handle: client.say('BashOutput', shell_id=handle)), leaked,
-          '^unknown shell_id: [0-9a-f]{32}$'),
+           with_other_session(lambda client, handle: client.say('BashOutput', shell_id=handle)), leaked,
+           '^unknown shell_id: [0-9a-f]{32}$'),
     Attack('a handle that is a path', call('BashOutput', shell_id='../home/.ssh/id_ed25519'), leaked,
-          '^unknown shell_id: ../home/.ssh/id_ed25519$'),
+           '^unknown shell_id: ../home/.ssh/id_ed25519$'),
     Attack('an empty handle', call('BashOutput', shell_id=''), said('Traceback'), '^unknown shell_id: $'),
 )
 def test_session_cannot_read_commands_of_another_session(stages, attack, level):
@@ -211,20 +220,20 @@ EACH = 'for record in $(find {home} -name "*.jsonl" 2>/dev/null); do {what}; don
 
 @attacks(
     Attack('write the policy',
-          calls(call('Read', file_path='policy.yaml'), call('Write', file_path='policy.yaml', content='')),
-          answer='cannot (write|make)', **POLICY),
+           calls(call('Read', file_path='policy.yaml'), call('Write', file_path='policy.yaml', content='')),
+           answer='cannot (write|make)', **POLICY),
     Attack('edit the policy', calls(call('Read', file_path='policy.yaml'), call(
         'Edit', file_path='policy.yaml', old_string='{{}}', new_string='level: off')), answer='cannot (write|make)',
-          **POLICY),
+           **POLICY),
     Attack('overwrite the policy', bash('echo level: off > policy.yaml'), answer='exit: 1$', **POLICY),
     Attack('replace the policy', bash('echo level: off > new; mv -f new policy.yaml'), answer='exit: 1$', **POLICY),
     Attack('add to the record', bash(lambda stage: EACH.format(home=stage.home, what='echo forged >> $record')),
-          answer='^done\nexit: 0$', **RECORD),
+           answer='^done\nexit: 0$', **RECORD),
     Attack('empty the record', bash(lambda stage: EACH.format(home=stage.home, what=': > $record')),
-          answer='^done\nexit: 0$', **RECORD),
+           answer='^done\nexit: 0$', **RECORD),
     Attack('replace the record',
-          bash(lambda stage: EACH.format(home=stage.home, what='echo forged > new; mv new $record')),
-          answer='^done\nexit: 0$', **RECORD),
+           bash(lambda stage: EACH.format(home=stage.home, what='echo forged > new; mv new $record')),
+           answer='^done\nexit: 0$', **RECORD),
 )
 def test_box_cannot_change_the_policy_or_the_records(stages, attack, level):
     assert_contained(stages, level, attack)

@@ -56,28 +56,29 @@ def traceback(trial):
 
 @attacks(
     Attack('read a fifo', call('Read', file_path='fifo'), silent, '^{work}/fifo is a fifo and cannot be read$',
-          before=fifo('fifo'), patience=1),
+           before=fifo('fifo'), patience=1),
     Attack('write a fifo', call('Write', file_path='fifo', content='x'), silent,
-          '^{work}/fifo is a fifo and cannot be written$', before=fifo('fifo'), patience=1),
+           '^{work}/fifo is a fifo and cannot be written$', before=fifo('fifo'), patience=1),
     Attack('edit a fifo', call('Edit', file_path='fifo', old_string='a', new_string='b'), silent,
-          '^{work}/fifo is not a regular file$', before=fifo('fifo'), patience=1),
+           '^{work}/fifo is not a regular file$', before=fifo('fifo'), patience=1),
     Attack('search past a fifo', call('Grep', pattern='notes', output_mode='files_with_matches'), silent,
-          '^{work}/notes.txt\n$', before=fifo('fifo'), patience=1),
+           '^{work}/notes.txt\n$', before=fifo('fifo'), patience=1),
     Attack('search a fifo', call('Grep', pattern='x', path='fifo'), silent, '.', before=fifo('fifo'), patience=1),
     Attack('a .gitignore that is a fifo', call('Glob', pattern='notes.*'), silent, '^{work}/notes.txt\n$',
-          ('joined', 'reads_gitignore'), fifo('.gitignore'), patience=1),
+           ('joined', 'reads_gitignore'), fifo('.gitignore'), patience=1),
     Attack('read a socket', call('Read', file_path='socket'), traceback,
-          '^{work}/socket is a socket and cannot be read$', before=bind_socket),
+           '^{work}/socket is a socket and cannot be read$', before=bind_socket),
     Attack('read a device', call('Read', file_path='zero'), traceback, '^{work}/zero is a device and cannot be read$',
-          before=device, only='root', patience=60),
-    Attack('read a link to a device', call('Read', file_path='link'), traceback, 'path is outside workspace root',
-          before=lambda stage: (stage.work / 'link').symlink_to('/dev/zero'), patience=60),
+           before=device, only='root', patience=60),
+    Attack('read a link to a device', call('Read', file_path='link'), traceback,
+           '^/dev/zero is a device and cannot be read$',
+           before=lambda stage: (stage.work / 'link').symlink_to('/dev/zero'), patience=60),
     Attack('read a huge file', call('Read', file_path='huge'), traceback,
-          '^{work}/huge is a binary file of 10737418240 bytes$', before=huge(), patience=60),
+           '^{work}/huge is a binary file of 10737418240 bytes$', before=huge(), patience=60),
     Attack('read the beginning of a huge file', call('Read', file_path='huge', limit=1), traceback, '^1\tone',
-          before=huge(b'one\n' + b'x' * 10000 + b'\n'), patience=60),
+           before=huge(b'one\n' + b'x' * 10000 + b'\n'), patience=60),
     Attack('read an endless line', call('Read', file_path='line'), grown, '^1\t\x01{1048576}…', before=endless_line,
-          patience=60),
+           patience=60),
 )
 def test_special_and_huge_files_do_not_block_or_exhaust_the_server(stages, attack, level):
     assert_contained(stages, level, attack)
@@ -128,24 +129,24 @@ CATASTROPHIC_PATTERNS = {'nested': '(a+)+$', 'twice nested': '^(([a-z])+.)+[A-Z]
 @attacks(
     Attack('find through a link', call('Glob', pattern='**/name-*'), leaked, '^no file matches$', before=link_out),
     Attack('search through a link', call('Grep', pattern='SECRET[0-9a-f]', path='deep'), leaked, '^nothing matches$',
-          before=lambda stage: (stage.plant(stage.other / 'key', stage.secret), (stage.work / 'deep/er').rename(
+           before=lambda stage: (stage.plant(stage.other / 'key', stage.secret), (stage.work / 'deep/er').rename(
               stage.work / 'away'), (stage.work / 'deep/er').symlink_to(stage.other))),
     Attack('search a link to a file', call('Grep', pattern='SECRET', path='link.txt', output_mode='content'), leaked,
-          'path is outside workspace root', ('joined',), file_link_out),
+           'path is outside workspace root', ('joined',), file_link_out, flags=('--workspace-only',)),
     Attack('a .gitignore that is a link out', call('Glob', pattern='notes.*'), leaked, '^{work}/notes.txt\n$',
-          ('joined', 'reads_gitignore'), rules_link_out),
+           ('joined', 'reads_gitignore'), rules_link_out),
     Attack('find in a loop of links', call('Glob', pattern='**/notes.txt'), silent, '^{work}/notes.txt\n$',
-          before=links_around, patience=2),
+           before=links_around, patience=2),
     Attack('search in a loop of links', call('Grep', pattern='^notes$', output_mode='files_with_matches'), silent,
-          '^{work}/notes.txt\n$', before=links_around, patience=2),
+           '^{work}/notes.txt\n$', before=links_around, patience=2),
     Attack('find in a tree that is too deep', call('Glob', pattern='**/notes.txt'), traceback,
-          '^{work}/notes.txt\n\\(1 directories could not be read\\)\n$', before=deep),
+           '^{work}/notes.txt\n\\(1 directories could not be read\\)\n$', before=deep),
     *(Attack(f'search for a pattern that backtracks: {name}', call('Grep', pattern=pattern, path='slow.txt'), silent,
             '^(the pattern takes too long; make it simpler|nothing matches)$',
             ('joined',), slow_line, patience=1) for name, pattern in CATASTROPHIC_PATTERNS.items()),
     Attack('a glob with many **', call('Glob', pattern='**/' * 30 + 'nothing'), silent,
-          '^(no file matches|invalid pattern)',
-          before=lambda stage: (stage.work / '/'.join('d' * 12)).mkdir(parents=True), patience=1),
+           '^(no file matches|invalid pattern)',
+           before=lambda stage: (stage.work / '/'.join('d' * 12)).mkdir(parents=True), patience=1),
 )
 def test_search_stays_in_the_workspace_and_ends(stages, attack, level):
     assert_contained(stages, level, attack)
@@ -177,12 +178,12 @@ AGAIN = '^refusing to (edit|overwrite) {work}/notes.txt: it changed since you re
 
 @attacks(
     Attack('overwrite a file that was not read', call('Write', file_path='notes.txt', content='mine'),
-          seen(changed('{work}/notes.txt', 'notes')), '^refusing to overwrite {work}/notes.txt: Read it first$'),
+           seen(changed('{work}/notes.txt', 'notes')), '^refusing to overwrite {work}/notes.txt: Read it first$'),
     Attack('overwrite a changed file', stale('Write', content='mine'), LOST, AGAIN),
     Attack('overwrite a changed file with its old time', stale('Write', True, content='mine'), LOST, AGAIN),
     Attack('edit a changed file', stale('Edit', old_string='THEIR', new_string='mine'), LOST, AGAIN),
     Attack('edit a changed file with its old time', stale('Edit', True, old_string='THEIR', new_string='mine'), LOST,
-          AGAIN),
+           AGAIN),
 )
 def test_changes_of_another_process_are_not_overwritten(stages, attack, level):
     assert_contained(stages, level, attack)
@@ -248,7 +249,7 @@ def run_race(race, stage, client, tries):
     return outcomes
 
 
-REAL_HABIT = Attack('', None, None, '', ('real',))
+REAL_HABIT = Attack('', None, None, '', ('real',), flags=('--workspace-only',))
 PROVEN_RACES = set()
 
 

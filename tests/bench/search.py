@@ -123,7 +123,7 @@ def measure_search(server, folder, rounds, tool, arguments, flags):
     pattern = () if '--files' in flags else ('-e', arguments['pattern'])
     ours, theirs, line, output = time_in_turns(rounds, lambda: server.call(tool, **arguments, **extra),
                                                lambda: run((*RIPGREP, *flags, *pattern), folder))
-    result = server.result(line)['structuredContent']
+    result = server.result(line)['_meta']['ringwall/details']
     lines = output.count(b'\n')
     if tool == 'Glob':
         same = result['matched'] == lines
@@ -152,7 +152,7 @@ def measure(ringwall, rounds):
         rows.append(('Grep', 'the first 250 files with a common literal', first[0], first[1], 250))
         ours, theirs, line, _ = time_in_turns(rounds * 20, lambda: server.call('Bash', command='true'),
                                               lambda: run(('bash', '-c', 'true'), folder))
-        assert server.result(line)['structuredContent']['exit_code'] == 0
+        assert server.result(line)['_meta']['ringwall/details']['exit_code'] == 0
         rows.append(('Bash', '`true`, against `bash -c true`', ours, theirs, ''))
         server.close()
     return count, rows

@@ -17,7 +17,7 @@ from fake_internet import GOOD, HOST, METADATA, OTHER
 
 SITE, GOAL = 'echo.good.example', 'hidden.other.example'
 LEVEL = 'strict'
-CRASHED = re.compile('connections has ended|runtime error:|ERROR: AddressSanitizer')    # a crash is not a refusal
+CRASHED = re.compile('egress exited|runtime error:|ERROR: AddressSanitizer')    # a crash is not a refusal
 REFUSALS = 'HTTP/1.1 4', '\x15\x03\x03', ''     # how a refusal begins: an HTTP error, a TLS alert, a reset
 
 

@@ -13,7 +13,7 @@ import urllib.parse
 import pytest
 
 from fake_internet import GOOD, OTHER
-from mcp_client import Client, Stdio, family, is_alive, text_of
+from mcp_client import Client, Stdio, details, family, is_alive, text_of
 from fake_dns import Reply
 from test_attacks_process import name_of
 
@@ -94,7 +94,7 @@ def fetch(client, url, **arguments):
 def fetch_error(client, url, **arguments):
     """Calls WebFetch, which must fail, and returns the text of its error."""
     result = client('WebFetch', url=url, **arguments)
-    assert result['isError'] and 'structuredContent' not in result, result
+    assert result['isError'] and '_meta' not in result, result
     return text_of(result)
 
 
@@ -113,7 +113,7 @@ def test_page_is_fetched(connect, internet, level, url, alpn, version):
     result = fetch(connect(domains=[host], level=level), url)
     body = f'{host} over {scheme}\n'
     assert text_of(result) == body
-    assert result['structuredContent'] == {'url': url, 'status': 200, 'content_type': '', 'bytes': len(body),
+    assert details(result) == {'url': url, 'status': 200, 'content_type': '', 'bytes': len(body),
                                            'more': False}
     visit, = internet.visits_to(host)
     assert (visit.sni, visit.alpn) == (host if scheme == 'https' else None, alpn)
@@ -133,7 +133,7 @@ def test_page_is_fetched(connect, internet, level, url, alpn, version):
 def test_page_is_shown(client, path, arguments, text, structured):
     result = fetch(client, f'https://{PAGES}{path}', **arguments)
     assert text_of(result) == text
-    assert {name: result['structuredContent'][name] for name in structured} == structured
+    assert {name: details(result)[name] for name in structured} == structured
 
 
 @pytest.mark.parametrize('path, text', [
@@ -180,13 +180,13 @@ def test_large_body_is_truncated(client, path):
         return
     start = '0123456789abcdef' if path == '/large' else 'a' * 16
     assert text_of(result) == f'{start}\n(there is more: {MAX_BYTES} bytes were fetched)'
-    assert result['structuredContent'] == {'url': f'https://{PAGES}{path}', 'status': 200, 'content_type': 'text/plain',
+    assert details(result) == {'url': f'https://{PAGES}{path}', 'status': 200, 'content_type': 'text/plain',
                                            'bytes': MAX_BYTES, 'more': True}
 
 
 def test_body_of_the_maximum_size_is_complete(client):
     result = fetch(client, f'http://{PAGES}/exact', max_bytes=MAX_BYTES)
-    assert text_of(result) == 'x' * MAX_BYTES and not result['structuredContent']['more']
+    assert text_of(result) == 'x' * MAX_BYTES and not details(result)['more']
 
 
 # Redirects.
@@ -200,7 +200,7 @@ def test_body_of_the_maximum_size_is_complete(client):
 ])
 def test_redirect_is_followed(client, location, url, text):
     result = fetch(client, f'https://{PAGES}/redirect?{location.replace("#", "%23")}')
-    assert (text_of(result), result['structuredContent']['url']) == (text, url)
+    assert (text_of(result), details(result)['url']) == (text, url)
 
 
 NOT_FOLLOWED = f'a redirect of {PAGES} is not followed: '

@@ -190,6 +190,11 @@ class Client:
         return False
 
 
+def details(result):
+    """The fields of a tool's result that programs read. Clients do not show them to the model."""
+    return result['_meta']['ringwall/details']
+
+
 def text_of(result):
     return result['content'][0]['text'] if 'content' in result else result['message']
 

@@ -155,8 +155,8 @@ def assert_naive_is_harmed(stages, name, *attacks):
             HARMED_NAIVE[id(attack)] = attack
 
 
-def assert_ours_is_not_harmed(stages, level, *attacks):
-    stage = stages('ours')
+def assert_ours_is_not_harmed(stages, level, *attacks, name='ours'):
+    stage = stages(name)
     with run_attacks(attacks, stage, lambda: connect_ours(stage, attacks[0], level), PATIENCE) as trials:
         for attack, trial in trials:
             said = f'{attack.title} at {level}:\n{trial.said[:2000]}\n{read_stderr(stage)}'

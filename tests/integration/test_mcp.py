@@ -10,6 +10,8 @@ import time
 
 import pytest
 
+from mcp_client import details
+
 META = {'io.modelcontextprotocol/protocolVersion': '2026-07-28', 'io.modelcontextprotocol/clientCapabilities': {}}
 
 
@@ -58,7 +60,12 @@ class Client:
         def children(pid):
             found = [int(word) for word in pathlib.Path(f'/proc/{pid}/task/{pid}/children').read_text().split()]
             return [child for child in found if pathlib.Path(f'/proc/{child}/comm').read_text() != 'rw-guard\n']
-        return children(children(self.process.pid)[index])[-1]      # the keeper may have a watchdog, as its first child
+        for _ in range(100):
+            child = children(children(self.process.pid)[index])[-1]    # the keeper's first child may be a watchdog
+            if 'Seccomp:\t0' not in pathlib.Path(f'/proc/{child}/status').read_text():
+                break
+            time.sleep(0.1)     # a guard that has no name yet
+        return child
 
     def server_pid(self):
         return self.child_of_keeper(0)
@@ -113,7 +120,7 @@ def test_modern_client_needs_no_initialize(connect, level, workspace):
     assert '2026-07-28' in client.ask('server/discover')['supportedVersions']
     result = client('Read', file_path='f')
     assert result['resultType'] == 'complete' and result['content'][0]['text'] == '1\ttext\n'
-    assert result['structuredContent'] == {'path': str(workspace / 'f'), 'first_line': 1, 'lines': 1, 'more': False}
+    assert details(result) == {'path': str(workspace / 'f'), 'first_line': 1, 'lines': 1, 'more': False}
 
 
 @pytest.mark.quick
@@ -137,20 +144,62 @@ def test_file_must_be_read_before_it_is_overwritten(client, workspace):
     assert (workspace / 'f').read_text() == 'theirs'
 
 
-def test_process_of_the_tools_is_confined(client, home, workspace, tmp_path):
-    """The tools refuse paths outside the workspace, and the kernel confines their process like any other of the box."""
+def test_process_of_the_tools_is_confined(connect, level, workspace, tmp_path):
+    """With --workspace-only the tools refuse other paths; without it the kernel confines their process all the same."""
     (tmp_path / 'secret').write_text('secret')
     (workspace / 'link').symlink_to(tmp_path / 'secret')
-    assert 'path is outside workspace root' in client.refusal('Read', file_path='link')
-    assert 'path is outside workspace root' in client.refusal('Read', file_path=str(tmp_path / 'secret'))
+    client = connect('--level', level, '--workspace-only')
+    for path in 'link', str(tmp_path / 'secret'):
+        assert 'path is outside workspace root' in client.refusal('Read', file_path=path)
+    client = connect('--level', level)
+    for path in 'link', str(tmp_path / 'secret'):
+        refusal = client.refusal('Read', file_path=path)
+        assert re.search('no such file|does not exist|Permission denied', refusal), refusal
     (workspace / '.git').mkdir()
     worker = client.worker_pid()
     status = dict(line.split(':\t', 1) for line in pathlib.Path(f'/proc/{worker}/status').read_text().splitlines()
                   if ':\t' in line)
     assert (status['Seccomp'], status['NoNewPrivs'], int(status['CapEff'], 16)) == ('2', '1', 0)
     if os.geteuid() == 0:
-        # three standard streams, its socket, the workspace
-        assert len(list(pathlib.Path(f'/proc/{worker}/fd').iterdir())) == 5
+        # three standard streams, its socket, the workspace, the box's root
+        assert len(list(pathlib.Path(f'/proc/{worker}/fd').iterdir())) == 6
+
+
+@pytest.mark.quick
+def test_file_tools_reach_what_commands_reach(connect, level, home, workspace, tmp_path):
+    """Each path is tried by a command and by a file tool of the same session: both succeed, or both fail."""
+    for name in 'ro', 'rw', 'neither':
+        (tmp_path / name).mkdir()
+        (tmp_path / name / 'file').write_text(f'in {name}\n')
+    (home / '.ssh').mkdir(exist_ok=True)
+    (home / '.ssh/id_ed25519').write_text('key')
+    (workspace / 'to-ro').symlink_to(tmp_path / 'ro/file')
+    (workspace / 'to-neither').symlink_to(tmp_path / 'neither/file')
+    client = connect('--level', level, '--ro', tmp_path / 'ro', '--rw', tmp_path / 'rw')
+    client.text('Bash', command='echo temp >$TMPDIR/temp; echo home >~/made; cp /bin/true ./true')
+    temp = client.text('Bash', command='printf %s $TMPDIR').partition('\n')[0]
+    new_home = client.text('Bash', command='printf %s ~').partition('\n')[0]
+    reached = {'read': [], 'write': []}
+    ro = os.path.relpath(tmp_path / 'ro', workspace)
+    for path in (f'{ro}/file', tmp_path / 'ro/file', tmp_path / 'rw/file', tmp_path / 'neither/file', 'to-ro',
+                 'to-neither', f'{temp}/temp', f'{new_home}/made', '/usr/include/stdio.h', '/etc/passwd', '/etc/shadow',
+                 home / '.ssh/id_ed25519', '/proc/1/environ', '/root/.bashrc', '/nowhere/file'):
+        by_command = 'exit: 0' in client.text('Bash', command=f'cat {path} >/dev/null 2>&1')
+        by_tool = not client('Read', file_path=str(path))['isError']
+        assert by_tool == by_command, (path, by_command, client('Read', file_path=str(path)))
+        reached['read'] += [path] * by_tool
+    for folder in (ro, tmp_path / 'ro', tmp_path / 'rw', tmp_path / 'neither', temp, new_home, '/usr/include',
+                   '/etc', '/'):
+        by_command = 'exit: 0' in client.text('Bash', command=f'echo x >{folder}/new-1')
+        result = client('Write', file_path=f'{folder}/new-2', content='x')
+        assert (not result['isError']) == by_command, (folder, by_command, result)
+        reached['write'] += [folder] * by_command
+    assert {tmp_path / 'ro/file', tmp_path / 'rw/file', 'to-ro', f'{temp}/temp', '/etc/passwd'} <= set(reached['read'])
+    assert not {tmp_path / 'neither/file', 'to-neither', home / '.ssh/id_ed25519'} & set(reached['read'])
+    assert {tmp_path / 'rw', temp, new_home} <= set(reached['write']) and tmp_path / 'ro' not in reached['write']
+    assert (tmp_path / 'rw/new-2').read_text() == 'x' and not (tmp_path / 'neither/new-2').exists()
+    assert str(tmp_path / 'ro/file') in client.text('Glob', pattern='*', path=str(tmp_path / 'ro'))
+    assert 'in rw' in client.text('Grep', pattern='in rw', path=str(tmp_path / 'rw'), output_mode='content')
 
 
 def test_server_has_no_files_no_capabilities_and_no_network(connect, level):
@@ -236,7 +285,7 @@ def test_timeout_of_the_plan_applies_to_commands(connect, workspace):
     (workspace / 'p.yaml').write_text('runtime: {timeout: 1s}\n')
     client = connect('-p', 'p.yaml')
     assert client.text('Bash', command='sleep 60', timeout=50) == 'bash: timed out after 1s\nexit: 124'
-    handle = client('Bash', command='sleep 60', run_in_background=True)['structuredContent']['shell_id']
+    handle = details(client('Bash', command='sleep 60', run_in_background=True))['shell_id']
     time.sleep(1.3)
     assert '\nstatus: exited with 124\n' in client.text('BashOutput', shell_id=handle)
 
@@ -303,7 +352,7 @@ def test_files_are_found_and_searched(client, workspace):
     (workspace / 'src/main.c').write_text('int main(void)\n{\n}\n')
     assert client.text('Glob', pattern='**/*.c') == f'{workspace}/src/main.c\n'
     assert client.text('Grep', pattern=r'main\(', output_mode='content') == f'{workspace}/src/main.c:1:int main(void)\n'
-    assert client('Grep', pattern='nothing')['structuredContent'] == {'files': 0, 'matches': 0, 'more': False}
+    assert details(client('Grep', pattern='nothing')) == {'files': 0, 'matches': 0, 'more': False}
 
 
 @pytest.mark.quick
@@ -314,7 +363,7 @@ def test_command_runs_in_the_box_of_the_tools(client, home, workspace):
     text = result['content'][0]['text']
     assert not result['isError'] and text.startswith(f'{workspace}\n{os.geteuid()}\n') and text.endswith('\nexit: 3')
     assert 'secret\n' not in text and (workspace / 'made').exists()
-    assert result['structuredContent']['exit_code'] == 3
+    assert details(result)['exit_code'] == 3
     assert client.text('Bash', command='sleep 60', timeout=1) == 'bash: timed out after 1s\nexit: 124'
 
 
@@ -355,7 +404,7 @@ def test_cancelling_a_call_kills_its_command(client, workspace):
 
 def test_background_command_can_be_watched_and_killed(client):
     command = 'echo one; echo err >&2; sleep 0.3; echo two; sleep 60'
-    handle = client('Bash', command=command, run_in_background=True)['structuredContent']['shell_id']
+    handle = details(client('Bash', command=command, run_in_background=True))['shell_id']
     seen, deadline = [], time.monotonic() + 10
     while 'two' not in seen and time.monotonic() < deadline:
         text = client.text('BashOutput', shell_id=handle)
@@ -476,8 +525,8 @@ def test_secrets_are_redacted_in_every_answer(connect, workspace):
 def test_secret_that_is_split_in_two_is_redacted(connect):
     client = connect('--level', 'strict')
     # Split between two writes, and so between two calls of BashOutput.
-    handle = client('Bash', command=f'printf {KEY[:9]}; sleep 0.5; echo {KEY[9:]}; sleep 60', run_in_background=True)[
-        'structuredContent']['shell_id']
+    command = f'printf {KEY[:9]}; sleep 0.5; echo {KEY[9:]}; sleep 60'
+    handle = details(client('Bash', command=command, run_in_background=True))['shell_id']
     seen, deadline = '', time.monotonic() + 10
     while 'REDACTED' not in seen and time.monotonic() < deadline:
         seen += client.text('BashOutput', shell_id=handle).partition('started')[2]
@@ -535,6 +584,8 @@ def test_several_workspaces_are_chosen_by_name_or_by_path(connect, home, workspa
     assert client.text('Glob', pattern='*', workspace='third') == f'{third}/f\n'
     assert client.refusal('Read', file_path='f', workspace='none') == (
         f"unknown workspace 'none'; the workspaces are {workspace.name}, docs, third")
+    assert client.text('Read', file_path='../third/f', workspace='docs') == '1\tof third\n'
+    client = connect('--level', 'strict', '-w', '.', '-w', f'docs={other}', '-w', str(third), '--workspace-only')
     assert client.refusal('Read', file_path='/etc/passwd') == (
         f'path is outside workspace root: /etc/passwd is in none of {workspace}, {other}, {third}')
     assert f'is not in {other}' in client.refusal('Read', file_path='../third/f', workspace='docs')

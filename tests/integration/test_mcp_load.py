@@ -46,7 +46,7 @@ class Load:
             ('Glob', {'pattern': '**/*.c', 'path': own}, f'^{path}/source.c\n$'),
             ('Grep', {'pattern': r'return \d+', 'path': own, 'output_mode': 'count'}, r'source\.c:100\n$'),
             ('Bash', {'command': f'echo {number}; wc -l < {own}/source.c'}, f'^{number}\n400\nexit: 0$'),
-            ('Read', {'file_path': '../none'}, '^path is outside workspace root'),
+            ('Read', {'file_path': '../none'}, '^no such file'),
             ('Edit', {'file_path': f'{own}/none', 'old_string': 'a', 'new_string': 'b'}, '^no such file'),
             ('None', {}, "^there is no tool 'None'$"),
         ][number % 10]

@@ -313,7 +313,7 @@ def test_killed_egress_leaves_the_box_without_network(waiting_box):
     egress, = egress_of(waiting_box.pid)
     os.kill(egress, signal.SIGKILL)
     while_it_runs = iter(waiting_box.stderr.readline, '')
-    assert any('the box has no network any more' in line for line in while_it_runs)
+    assert any('egress exited: the box has no network from now on' in line for line in while_it_runs)
     assert wait_for(lambda: not os.path.exists(f'/proc/{egress}'))      # ringwall has noticed, and reaped it
     out, _ = waiting_box.communicate('\n', timeout=20)
     assert (waiting_box.returncode, out) == (7, '')

@@ -13,6 +13,7 @@ import time
 
 import pytest
 
+from mcp_client import details
 from test_mcp import Client
 
 FILES, FOLDERS = 1000000, 1000
@@ -79,13 +80,13 @@ def test_million_files_are_searched_in_bounded_memory(serve, million):
     signal.alarm(600)   # on a busy machine it takes longer than other tests may
     client = serve(million)
     result = client('Grep', pattern='needle', ignored=True)
-    assert result['structuredContent'] == {'files': 10, 'matches': 10, 'more': False}
+    assert details(result) == {'files': 10, 'matches': 10, 'more': False}
     assert result['content'][0]['text'] == ''.join(f'{million}/0/d{number}/file0\n'
                                                    for number in range(0, FOLDERS, 100))
     found = client('Glob', pattern='**/file7')
-    assert found['structuredContent'] == {'matched': FOLDERS, 'shown': 100}
-    assert client('Glob', pattern='*', limit=10000)['structuredContent'] == {'matched': FILES, 'shown': 10000}
-    everything = client('Grep', pattern='^', output_mode='count', head_limit=100000)['structuredContent']
+    assert details(found) == {'matched': FOLDERS, 'shown': 100}
+    assert details(client('Glob', pattern='*', limit=10000)) == {'matched': FILES, 'shown': 10000}
+    everything = details(client('Grep', pattern='^', output_mode='count', head_limit=100000))
     assert everything == {'files': 10, 'matches': 10, 'more': False}
     assert peak_memory(client.worker_pid()) < MEMORY_MAX
 
@@ -124,8 +125,8 @@ def test_box_that_cannot_fork_still_searches_with_threads(serve, workspace, leve
         (workspace / f'd{number}').mkdir()
         (workspace / f'd{number}/f').write_text('needle\n', encoding='utf-8')
     client = serve(workspace, '--level', level, '-p', str(policy))
-    assert client('Grep', pattern='needle')['structuredContent'] == {'files': 20, 'matches': 20, 'more': False}
-    assert client('Glob', pattern='f')['structuredContent'] == {'matched': 20, 'shown': 20}
+    assert details(client('Grep', pattern='needle')) == {'files': 20, 'matches': 20, 'more': False}
+    assert details(client('Glob', pattern='f')) == {'matched': 20, 'shown': 20}
 
 
 @pytest.mark.only_user
@@ -135,7 +136,7 @@ def test_search_works_if_no_thread_can_be_started(serve, workspace):
         (workspace / f'd{number}').mkdir()
         (workspace / f'd{number}/f').write_text('needle\n', encoding='utf-8')
     client = serve(workspace, '--processes', '1', '--level', 'strict')
-    assert client('Grep', pattern='needle')['structuredContent'] == {'files': 200, 'matches': 200, 'more': False}
+    assert details(client('Grep', pattern='needle')) == {'files': 200, 'matches': 200, 'more': False}
     assert threads(client.worker_pid()) == 1
 
 
@@ -156,7 +157,7 @@ def test_huge_files_are_searched_in_bounded_memory(serve, workspace):
         f'{workspace}/huge:2000\n{workspace}/lines:1\n{workspace}/one:1\n')
     assert client.text('Grep', pattern='needle at',
                        output_mode='content') == f'{workspace}/lines:3000001:needle at the end\n'
-    assert client('Glob', pattern='h*')['structuredContent'] == {'matched': 2, 'shown': 2}
+    assert details(client('Glob', pattern='h*')) == {'matched': 2, 'shown': 2}
     assert client.text('Grep', pattern='text.needle at', multiline=True) == 'nothing matches'   # 16 MiB are searched
     assert '(1 large files were searched only in their first 16 MiB)' in client.text('Grep', pattern='line of',
                                                                                      multiline=True)
@@ -221,7 +222,7 @@ def test_search_stops_at_a_depth_of_100_and_reports_it(serve, workspace):
     os.chdir(before)
     client = serve(workspace)
     result = client('Grep', pattern='needle')
-    assert result['structuredContent']['files'] == 100
+    assert details(result)['files'] == 100
     assert result['content'][0]['text'].endswith('(1 directories could not be read)\n')
 
 

@@ -31,7 +31,7 @@ result.edit = await call('Edit', { file_path: 'dir/f', old_string: 'two', new_st
 result.glob = await call('Glob', { pattern: '**/f' });
 result.grep = await call('Grep', { pattern: '2', output_mode: 'content' });
 result.bash = await call('Bash', { command: 'cat dir/f; exit 3' });
-result.outside = await call('Read', { file_path: '/etc/passwd' });
+result.outside = await call('Read', { file_path: '/root/none' });
 result.wrong = await call('Read', { path: 'dir/f' });
 result.unknown = await call('Nothing', {}).then(() => 'answered', (error) => error.code);
 result.many = (await Promise.all(Array.from({ length: 50 }, () => call('Read', { file_path: 'dir/f' })))).length;
@@ -39,7 +39,8 @@ result.slow = await call('Bash', { command: 'sleep 1.5; echo late' }); // over H
 
 // The client cancels a call: the server kills the command.
 const sleep = `sleep 4321.${process.pid}`;
-const isRunning = async () => (await call('Bash', { command: `pgrep -fx '${sleep}'` })).structuredContent.exit_code === 0;
+const details = (result) => result._meta['ringwall/details'];
+const isRunning = async () => details(await call('Bash', { command: `pgrep -fx '${sleep}'` })).exit_code === 0;
 const canceller = new AbortController();
 const pending = callTool('Bash', { command: `${sleep}; echo > ended` }, { signal: canceller.signal });
 while (!(await isRunning()));

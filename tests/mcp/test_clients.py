@@ -8,6 +8,8 @@ import time
 
 import pytest
 
+from mcp_client import details
+
 TOOLS = ['Read', 'Write', 'Edit', 'Glob', 'Grep', 'Bash', 'BashOutput', 'KillShell', 'WebFetch']
 
 
@@ -38,10 +40,10 @@ def check_session(result, workspace):
     text = {name: answer['content'][0]['text'] for name, answer in output.items() if isinstance(answer, dict)}
     assert output['tools'] == TOOLS
     assert text['write'] == f'wrote 8 bytes to {workspace}/dir/f' and text['read'] == '1\tone\n2\ttwo\n'
-    assert output['edit']['structuredContent'] == {'path': f'{workspace}/dir/f', 'replacements': 1}
+    assert details(output['edit']) == {'path': f'{workspace}/dir/f', 'replacements': 1}
     assert (text['glob'], text['grep']) == (f'{workspace}/dir/f\n', f'{workspace}/dir/f:2:2\n')
     assert text['bash'] == 'one\n2\nexit: 3' and not output['bash']['isError']
-    assert output['outside']['isError'] and text['outside'].startswith('path is outside workspace root')
+    assert output['outside']['isError'] and text['outside'].startswith(('no such file', 'cannot '))
     assert output['wrong']['isError'] and output['unknown'] == -32602 and output['many'] == 50
     assert (workspace / 'dir/f').read_text() == 'one\n2\n'
     assert text['slow'] == 'late\nexit: 0'
@@ -90,14 +92,14 @@ def test_inspector_accepts_the_schemas_of_the_tools(inspector, era):
     """With --strict it fails on a schema that some clients do not understand."""
     tools = inspector(era, '--method', 'tools/list', '--strict')['tools']
     assert [tool['name'] for tool in tools] == TOOLS
-    assert all(len(tool['annotations']) >= 4 and tool['outputSchema']['type'] == 'object' for tool in tools)
+    assert all(len(tool['annotations']) >= 4 and 'outputSchema' not in tool for tool in tools)
 
 
 @ERAS
 def test_inspector_reads_a_file(inspector, tmp_path, era):
     answer = inspector(era, '--method', 'tools/call', '--tool-name', 'Read', '--tool-arg', 'file_path=f')
     assert answer['content'] == [{'type': 'text', 'text': '1\tone\n2\ttwo\n'}] and not answer['isError']
-    assert answer['structuredContent'] == {'path': f'{tmp_path}/work/f', 'first_line': 1, 'lines': 2, 'more': False}
+    assert details(answer) == {'path': f'{tmp_path}/work/f', 'first_line': 1, 'lines': 2, 'more': False}
 
 
 @ERAS

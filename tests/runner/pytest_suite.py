@@ -54,7 +54,8 @@ class OrdinaryUser(Caller):
         shutil.copytree(TOP, self.tree, symlinks=True, ignore=lambda parent, names: [
             name for name in names if name in ('.git', '__pycache__') or parent == TOP and name.startswith('build')])
         shutil.copytree(BUILD, self.build, symlinks=True,
-                        ignore=shutil.ignore_patterns('*.o', '*.a', 'vm', 'mcp-clients'))
+                        ignore=shutil.ignore_patterns('*.o', '*.a', 'vm', 'mcp-clients',
+                                                      'agent-programs'))
         os.mkdir(home, 0o700)
         os.chmod(self.folder, 0o755)
         run(['chown', '-R', f'{self.number}:{self.number}', self.tree, home])

@@ -62,14 +62,14 @@ static void test_secrets_are_scrubbed_from_every_text_but_image_data(void **stat
         const struct gate gate = { .plan = &plan, .scrubber = scrubber };
         bool failed = true;
         CLEANUP_JSON json_t *value = json_pack("{s:[{s:s, s:s}, {s:s, s:s}], s:{s:[s, i]}}", "content", "type", "text",
-                                               "text", "a " KEY " b", "type", "image", "data", KEY, "structuredContent",
+                                               "text", "a " KEY " b", "type", "image", "data", KEY, "_meta",
                                                "paths", KEY, 7);
         CLEANUP_JSON json_t *counted = gate_scrub_result(&gate, value, &failed);
         char *text = json_dumps(value, JSON_COMPACT), *counts = json_dumps(counted, JSON_COMPACT);
         assert_false(failed);
         assert_string_equal(text, "{\"content\":[{\"type\":\"text\",\"text\":\"a [REDACTED:aws-access-key] b\"},"
                                   "{\"type\":\"image\",\"data\":\"" KEY "\"}],"
-                                  "\"structuredContent\":{\"paths\":[\"[REDACTED:aws-access-key]\",7]}}");
+                                  "\"_meta\":{\"paths\":[\"[REDACTED:aws-access-key]\",7]}}");
         assert_string_equal(counts, "{\"aws-access-key\":2}");
         free(text);
         free(counts);

@@ -426,9 +426,9 @@ static void test_response_is_converted_to_text(void **state)
                 web_fetch_format_result(&r, rows[i].format, 1000, &answer);
                 assert_string_equal(answer.text.data, rows[i].text);
                 assert_false(answer.is_error);
-                assert_int_equal(json_integer_value(json_object_get(answer.structured, "status")), 200);
-                assert_int_equal(json_integer_value(json_object_get(answer.structured, "bytes")), r.length);
-                assert_true(json_is_false(json_object_get(answer.structured, "more")));
+                assert_int_equal(json_integer_value(json_object_get(answer.details, "status")), 200);
+                assert_int_equal(json_integer_value(json_object_get(answer.details, "bytes")), r.length);
+                assert_true(json_is_false(json_object_get(answer.details, "more")));
                 tool_result_done(&answer);
         }
 }
@@ -452,7 +452,7 @@ static void test_response_that_is_truncated_says_so(void **state)
                 struct web_response r = { URL, 200, rows[i].type, rows[i].body, strlen(rows[i].body), rows[i].cut };
                 web_fetch_format_result(&r, WEB_TEXT, rows[i].limit, &answer);
                 assert_string_equal(answer.text.data, rows[i].text);
-                assert_int_equal(json_is_true(json_object_get(answer.structured, "more")),
+                assert_int_equal(json_is_true(json_object_get(answer.details, "more")),
                                  strstr(rows[i].text, "more") != NULL);
                 tool_result_done(&answer);
         }
@@ -489,7 +489,7 @@ static void test_error_statuses_and_binary_content_are_errors(void **state)
                 web_fetch_format_result(&r, rows[i].format, 1000, &answer);
                 assert_string_equal(answer.text.data, rows[i].text);
                 assert_true(answer.is_error);
-                assert_null(answer.structured);
+                assert_null(answer.details);
                 tool_result_done(&answer);
         }
 }

@@ -175,11 +175,12 @@ static void test_reply_to_a_tool_call(void **state)
         (void)state;
         CLEANUP_JSON json_t *id = json_integer(7);
         CLEANUP_JSON json_t *answer =
-                json_pack("{s:b, s:s, s:{s:i}}", "is_error", 0, "text", "t", "structured", "lines", 1);
+                json_pack("{s:b, s:s, s:{s:i}}", "is_error", 0, "text", "t", "details", "lines", 1);
         CLEANUP_JSON json_t *reply = mcp_result(id, false, mcp_tool_result(answer));
         char *dumped = json_dumps(reply, JSON_COMPACT);
         assert_string_equal(dumped, "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{\"content\":[{\"type\":\"text\","
-                                    "\"text\":\"t\"}],\"isError\":false,\"structuredContent\":{\"lines\":1}}}");
+                                    "\"text\":\"t\"}],\"isError\":false,"
+                                    "\"_meta\":{\"ringwall/details\":{\"lines\":1}}}}");
         free(dumped);
         /* If no box can be started, the call fails with a tool error. */
         check_has(&all_tools,

@@ -1,4 +1,6 @@
 /* The tools for files and commands, called through the table of tools like a client's calls. */
+#include <signal.h>
+
 #include "test_tools_fixture.h"
 
 static void test_read_shows_lines_with_numbers(void **state)
@@ -185,6 +187,62 @@ static void test_command_returns_its_output_and_exit_status(void **state)
         check_shell("sleep 1 & echo left", 10000, "left\n", 0); /* a background process does not delay the result */
 }
 
+/* A killed process is a zombie until its new parent has reaped it. */
+static void wait_until_gone(const char *pid)
+{
+        for (int i = 0; i < 2000 && kill((pid_t)strtol(pid, NULL, 10), 0) == 0; i++)
+                (void)usleep(5000);
+        assert_int_equal(kill((pid_t)strtol(pid, NULL, 10), 0), -1);
+}
+
+/* A function of bash: starts a daemon, waits until it is `sleep`, and prints its pid. */
+#define START \
+        "rm -f started; start() { setsid -f sh -c 'echo $$ >pid; exec sleep 1000'; " \
+        "until grep -qs sleep /proc/$(cat pid 2>/dev/null)/comm; do sleep 0.01; done; cat pid; rm pid; >started; }; "
+
+/* Runs a command and checks the names of what it left running. The command prints the pids of that. */
+static void check_left(const char *command, const char *expected)
+{
+        struct shell_job *s = run_shell(command, 10000);
+        CLEANUP_TEXT struct text out = { 0 };
+        output_capture_print(&s->streams[0], 0, &out);
+        assert_string_equal(s->left.data ? s->left.data : "", expected);
+        assert_int_equal(shell_job_exit_status(s), 0);
+        shell_job_free(s);
+        for (char *pid = out.data; pid && *pid; pid += strcspn(pid, "\n") + 1)
+                wait_until_gone(pid);
+}
+
+static void test_what_a_command_leaves_running_ends_with_it(void **state)
+{
+        (void)state;
+        check_left("sleep 1000 & until grep -qs sleep /proc/$!/comm; do sleep 0.01; done; echo $!", "sleep");
+        check_left(START "start", "sleep");
+        check_left(START "(start &) ; until [ -e started ]; do sleep 0.01; done; rm started", "sleep");
+        check_left(START "start; start", "sleep, sleep");
+        check_left("true & wait", "");
+        check_left(START "for i in 1 2 3 4 5 6 7 8 9 10; do start; done",
+                   "sleep, sleep, sleep, sleep, sleep, sleep, sleep, sleep, …");
+}
+
+static void test_daemon_is_killed_at_the_timeout(void **state)
+{
+        (void)state;
+        struct shell_job *s = run_shell(START "start; sleep 1000", 3000);
+        CLEANUP_TEXT struct text out = { 0 };
+        output_capture_print(&s->streams[0], 0, &out);
+        assert_int_equal(shell_job_exit_status(s), 124);
+        assert_true(out.length > 1);
+        wait_until_gone(out.data);
+        shell_job_free(s);
+}
+
+static void test_killed_reaper_counts_as_a_killed_command(void **state)
+{
+        (void)state;
+        check_shell("kill -9 $PPID; sleep 1000", 10000, "", 137);
+}
+
 static void test_command_is_killed_at_its_timeout(void **state)
 {
         (void)state;
@@ -326,11 +384,9 @@ static void test_every_tool_has_annotations_and_schemas(void **state)
                                                      "openWorldHint" };
                 for (size_t j = 0; j < ARRAY_SIZE(hints); j++)
                         assert_true(json_is_boolean(json_object_get(json_object_get(o, "annotations"), hints[j])));
-                assert_string_equal(json_string_value(json_object_get(json_object_get(o, "inputSchema"), "type")), "obj"
-                                                                                                                   "ec"
-                                                                                                                   "t");
-                assert_string_equal(json_string_value(json_object_get(json_object_get(o, "outputSchema"), "type")),
-                                    "object");
+                const json_t *schema = json_object_get(o, "inputSchema");
+                assert_string_equal(json_string_value(json_object_get(schema, "type")), "object");
+                assert_null(json_object_get(o, "outputSchema")); /* with it, clients hide the text from the model */
                 json_decref(o);
         }
 }
@@ -348,6 +404,9 @@ int main(void)
                 IN_BOX(test_edit_keeps_the_line_endings_of_the_file),
                 IN_BOX(test_command_returns_its_output_and_exit_status),
                 IN_BOX(test_command_is_killed_at_its_timeout),
+                IN_BOX(test_what_a_command_leaves_running_ends_with_it),
+                IN_BOX(test_daemon_is_killed_at_the_timeout),
+                IN_BOX(test_killed_reaper_counts_as_a_killed_command),
                 IN_BOX(test_long_output_is_truncated_in_the_middle),
                 IN_BOX(test_output_is_filtered_while_the_command_runs),
                 IN_BOX(test_background_commands_are_read_killed_and_limited),

@@ -119,7 +119,7 @@ __attribute__((unused)) static const char *call(const char *tool, const char *ar
         json_decref(parsed);
         free(copy);
         *ret_error = answer.is_error;
-        assert_int_equal(answer.is_error, answer.structured == NULL);
+        assert_int_equal(answer.is_error, answer.details == NULL);
         text = text_take(&answer.text);
         return text;
 }
