@@ -108,7 +108,7 @@ int live_policy_open(struct live_policy *ret, struct arena *a, const struct load
                                       item->value);
                 else if (has_hard_links(item->value))
                         r = error_set(e, EPERM,
-                                      "%s has another name (a hard link), so it cannot be followed; make a copy of it "
+                                      "cannot follow %s: it has another name (a hard link); make a copy of it "
                                       "and use that",
                                       item->value);
                 else

@@ -35,13 +35,17 @@ enum { LOOK_MS = 1000 }; /* how often to look whether the command has stopped it
 struct spawn_data {
         const struct shell_job_request *request;
         const int *outputs;
+        int report;
         int error; /* errno, set by the child, which shares our memory until it calls exec */
 };
 
-/* The reaper's first message, and its second. */
+/*
+ * The messages on the pipe. The child sends its pid before it becomes bash, because bash may kill the reaper at once.
+ * The reaper then says whether that worked, and at the end how bash exited.
+ */
 struct start_report {
         pid_t bash;
-        int error; /* errno; 0: bash runs */
+        int error; /* errno; 0: none so far */
 };
 
 struct exit_report {
@@ -68,6 +72,9 @@ static int become_bash(struct spawn_data *s)
         int r = prctl(PR_GET_DUMPABLE) == 1 ? platform_enter_nested_domain() : 0;
         if (r < 0)
                 return -r;
+        const struct start_report start = { getpid(), 0 };
+        if (write(s->report, &start, sizeof start) != sizeof start)
+                return errno;
         (void)sigprocmask(SIG_SETMASK, &none, NULL);
         (void)execvpe(name, arguments, s->request->environment);
         return errno;
@@ -83,7 +90,7 @@ static int run_child(void *data)
 /* Runs as: the reaper. Other threads of the worker may have held locks, so it only makes system calls. */
 static _Noreturn void run_reaper(const struct shell_job_request *request, const int outputs[2], int report)
 {
-        struct spawn_data s = { .request = request, .outputs = outputs };
+        struct spawn_data s = { .request = request, .outputs = outputs, .report = report };
         struct exit_report end = { 0 };
         pid_t pid = 0;
         (void)prctl(PR_SET_NAME, "rw-reaper");
@@ -140,9 +147,11 @@ static int spawn(const struct shell_job_request *request, const int outputs[2], 
         if (ret->reaper < 0)
                 return -code;
         int r = read_report(ret->report, &start, sizeof start);
+        ret->bash = start.bash;
+        if (r == 1 && !start.error && read_report(ret->report, &start, sizeof start) < 0)
+                start.error = 0; /* bash has killed the reaper: it started */
         if (r < 0 || start.error)
                 return r < 0 ? r : -start.error;
-        ret->bash = start.bash;
         return fcntl(ret->report, F_SETFL, O_RDONLY | O_NONBLOCK) < 0 ? -errno : 0;
 }
 
