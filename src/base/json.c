@@ -111,6 +111,13 @@ static int write_piece(const char *bytes, size_t length, void *data)
         if (length > w->left)
                 return w->error = -EFBIG;
         w->left -= length;
+        for (const char *del; (del = memchr(bytes, 0x7f, length));) { /* jansson escapes all other control characters */
+                size_t before = (size_t)(del - bytes);
+                text_add_bytes(w->text, bytes, before);
+                text_add(w->text, "\\u007f");
+                bytes += before + 1;
+                length -= before + 1;
+        }
         text_add_bytes(w->text, bytes, length);
         return w->error = w->text->failed ? -ENOMEM : 0;
 }

@@ -41,7 +41,7 @@ static json_t *needs_to_json(const struct level_requirement *const *unmet, size_
         json_t *array = json_array();
         for (size_t i = 0; array && i < count; i++) {
                 json_t *item = json_pack("{s:s, s:s}", "feature", feature_info(unmet[i]->any_of[0])->key, "lost",
-                                         unmet[i]->lost);
+                                         unmet[i]->consequence);
                 if (json_array_append_new(array, item) < 0) {
                         json_decref(array);
                         return NULL;

@@ -94,7 +94,7 @@ void level_evaluate(enum level level, const struct probe_report *report, struct 
                 const struct level_requirement *need = &needs[i];
                 if (level < need->from || level > need->to || is_met(need, report))
                         continue;
-                if (need->is_hard)
+                if (need->is_required)
                         ret->missing[ret->missing_count++] = need;
                 else
                         ret->shortfalls[ret->shortfall_count++] = need;
@@ -103,10 +103,10 @@ void level_evaluate(enum level level, const struct probe_report *report, struct 
             report->features[FEATURE_LANDLOCK_TCP].state == FEATURE_YES)
                 ret->remark = network_remark;
         if (ret->missing_count) {
-                ret->verdict = VERDICT_UNSUPPORTED;
+                ret->verdict = VERDICT_REFUSED;
                 ret->help = find_help(ret->missing, ret->missing_count, report);
         } else if (ret->shortfall_count) {
-                ret->verdict = VERDICT_DEGRADED;
+                ret->verdict = VERDICT_SHORTFALLS;
                 ret->help = find_help(ret->shortfalls, ret->shortfall_count, report);
         }
 }
@@ -115,8 +115,8 @@ const char *level_verdict_name(enum level_verdict verdict)
 {
         static const char *const names[] = {
                 [VERDICT_WORKS] = "works",
-                [VERDICT_DEGRADED] = "shortfalls",
-                [VERDICT_UNSUPPORTED] = "refused",
+                [VERDICT_SHORTFALLS] = "shortfalls",
+                [VERDICT_REFUSED] = "refused",
         };
         return names[verdict];
 }

@@ -157,7 +157,7 @@ static bool is_same_reason(const struct probe_report *report, const struct level
 static void add_lacking(struct page *p, const struct level_requirement *need)
 {
         char line[160];
-        (void)snprintf(line, sizeof line, "%s (%s)", need->lost, feature_info(need->any_of[0])->key);
+        (void)snprintf(line, sizeof line, "%s (%s)", need->consequence, feature_info(need->any_of[0])->key);
         add_spaces(p, 2 + LEVEL_WIDTH + 2);
         add_wrapped(p, 2 + LEVEL_WIDTH + 2, line);
 }
@@ -184,8 +184,8 @@ static void add_level(struct page *p, enum level level, const struct diagnosis *
                 const char *style, *words;
         } verdicts[] = {
                 [VERDICT_WORKS] = { "32", "works" },
-                [VERDICT_DEGRADED] = { "33", "works, with shortfalls:" },
-                [VERDICT_UNSUPPORTED] = { "31", "does not work here:" },
+                [VERDICT_SHORTFALLS] = { "33", "works, with shortfalls:" },
+                [VERDICT_REFUSED] = { "31", "does not work here:" },
         };
         const struct level_result *result = &d->levels[level];
         text_format(&p->text, "  %-*s", LEVEL_WIDTH, level_words[level]);
@@ -253,6 +253,6 @@ int main(int argc, char **argv)
         diagnosis_run(&d);
         code = NO_LEVEL_WORKS;
         for (enum level level = LEVEL_STANDARD; level <= LEVEL_MAXIMUM; level++)
-                code = d.levels[level].verdict == VERDICT_UNSUPPORTED ? code : 0;
+                code = d.levels[level].verdict == VERDICT_REFUSED ? code : 0;
         return options_has(&options, DOCTOR_OPTION_JSON) ? print_json(&d, code) : print_page(&d, code);
 }

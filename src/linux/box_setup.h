@@ -1,8 +1,10 @@
 /*
  * A wall is a struct of functions: probe the kernel, prepare the wall, apply it, confine the calling process itself,
- * report what the wall enforces. Each wall has its own file (wall_*.c), and wall_table.c lists them all. launch.c calls
- * prepare and apply in the table's order, each in the right process; the doctor calls probe; restrict_self.c calls
- * confine_self.
+ * report what the wall enforces. Each wall has its own file (wall_*.c), and wall_table.c lists them all, with the
+ * terminal, which is not a wall but is set up between them. A function that a wall does not need is NULL.
+ *
+ * launch.c calls prepare and apply in the table's order, each in the right process; the doctor calls probe;
+ * restrict_self.c calls confine_self.
  */
 #ifndef RINGWALL_LINUX_BOX_SETUP_H
 #define RINGWALL_LINUX_BOX_SETUP_H
@@ -26,12 +28,12 @@ struct box_setup {
         const struct plan *plan; /* of the request */
         uid_t uid;               /* of the person who started the box */
         gid_t gid;
-        int control;             /* a socket to the front */
+        int to_front;            /* a socket to the front */
         int to_keeper;           /* in the command's process: a socket to the keeper */
         struct pty pty;
         struct resolved_paths places;    /* only without a mount namespace */
         struct ruleset rules;    /* for the command's files */
-        bool scoped;             /* without a pid namespace: Landlock keeps the box's signals inside the box */
+        bool signals_scoped;     /* without a pid namespace: Landlock keeps the box's signals inside the box */
         int guard;               /* enum filter_guard, or FILTER_NO_GUARD */
         struct guard_aliases aliases; /* for the guard */
         struct guard_start guard_start; /* complete before the command's process is forked */
@@ -45,7 +47,7 @@ struct self_confinement {
 
 struct wall_ops {
         const char *name;
-        /* Asks the kernel what it can do for this wall, for this user, on this machine. NULL: nothing to ask. */
+        /* Asks the kernel what it can do for this wall, for this user, on this machine. */
         void (*probe)(struct probe_report *report);
         /* In the keeper, in the table's order. Until `harden` the keeper has every capability inside the box, and
            none outside. */
@@ -66,7 +68,7 @@ extern const struct wall_ops wall_limits, wall_namespaces, wall_guard, wall_net,
 extern const struct wall_ops *const walls[];
 extern const size_t wall_count;
 
-bool plan_has_namespace(const struct plan *plan, uint64_t space);
+bool plan_has_namespace(const struct plan *plan, uint64_t namespace_bits);
 /* May the box make network sockets, in its own network namespace? */
 bool plan_has_own_network(const struct plan *plan);
 
@@ -81,6 +83,6 @@ void send_fd_to_front(const struct box_setup *setup, enum box_message_kind kind,
 int net_send_socket(int egress);
 
 /* The namespaces that a box gets: those of the plan, and on old kernels a network namespace too (wall_namespaces.c). */
-uint64_t box_namespaces(const struct plan *plan, int abi);
+uint64_t box_namespaces(const struct plan *plan, int landlock_abi);
 
 #endif

@@ -99,7 +99,7 @@ static void kill_children_one_by_one(void)
  */
 static void kill_others(const struct keeper *k)
 {
-        if (!plan_has_namespace(k->setup.plan, NAMESPACE_PID) && !k->setup.scoped) {
+        if (!plan_has_namespace(k->setup.plan, NAMESPACE_PID) && !k->setup.signals_scoped) {
                 kill_children_one_by_one();
         } else if (kill(-1, SIGKILL) == 0) {
                 while (waitpid(-1, NULL, 0) > 0 || errno == EINTR)
@@ -116,7 +116,7 @@ static void kill_others(const struct keeper *k)
  */
 static int fork_watchdog(const struct keeper *k)
 {
-        if (plan_has_namespace(k->setup.plan, NAMESPACE_PID) || !k->setup.scoped)
+        if (plan_has_namespace(k->setup.plan, NAMESPACE_PID) || !k->setup.signals_scoped)
                 return 0;
         CLEANUP_FD int keeper_pidfd = pidfd_open(getpid(), 0);
         pid_t pid = keeper_pidfd < 0 ? -1 : fork();
@@ -227,7 +227,7 @@ static int wait_for_command_start(int from_command, struct keeper *keeper)
                 const struct box_message m = { .kind = BOX_STARTED,
                                                .number = keeper->setup.rules.abi,
                                                .guard = keeper->setup.guard };
-                (void)packet_send(keeper->setup.control, &m, sizeof m, -1);
+                (void)packet_send(keeper->setup.to_front, &m, sizeof m, -1);
                 return 0;
         }
         if (n != sizeof f) {
@@ -247,15 +247,15 @@ static void send_refused(const struct keeper *k)
         if (unroutable) {
                 const struct refused_call call = { .number = REFUSED_NO_ROUTE, .count = unroutable };
                 struct box_message m = { .kind = BOX_REFUSED_CALL, .call = call };
-                (void)packet_send(k->setup.control, &m, sizeof m, -1);
+                (void)packet_send(k->setup.to_front, &m, sizeof m, -1);
         }
         for (size_t i = 0; i < log->call_count && i < REFUSED_CALLS_MAX; i++) {
                 struct box_message m = { .kind = BOX_REFUSED_CALL, .call = log->calls[i] };
-                (void)packet_send(k->setup.control, &m, sizeof m, -1);
+                (void)packet_send(k->setup.to_front, &m, sizeof m, -1);
         }
         for (size_t i = 0; i < log->path_count && i < REFUSED_PATHS_MAX; i++) {
                 struct box_message m = { .kind = BOX_REFUSED_PATH, .path = log->paths[i] };
-                (void)packet_send(k->setup.control, &m, sizeof m, -1);
+                (void)packet_send(k->setup.to_front, &m, sizeof m, -1);
         }
 }
 
@@ -278,7 +278,7 @@ static void send_signal(pid_t command, int number)
 static void handle_message(const struct keeper *k)
 {
         struct box_message m;
-        ssize_t n = recv(k->setup.control, &m, sizeof m, MSG_DONTWAIT);
+        ssize_t n = recv(k->setup.to_front, &m, sizeof m, MSG_DONTWAIT);
         if (n == 0) { /* the front has exited */
                 kill_others(k);
                 _exit(EXIT_RINGWALL);
@@ -298,7 +298,7 @@ static int keeper_loop(struct keeper *k)
         enum { CHILDREN, CONTROL, REFUSED, EGRESS, GUARD };
         struct pollfd events[] = {
                 [CHILDREN] = { .fd = k->sigchld, .events = POLLIN },
-                [CONTROL] = { .fd = k->setup.control, .events = POLLIN },
+                [CONTROL] = { .fd = k->setup.to_front, .events = POLLIN },
                 [REFUSED] = { .fd = k->refused.listener, .events = POLLIN },
                 [EGRESS] = { .fd = k->setup.request->egress, .events = POLLIN },
                 [GUARD] = { .fd = k->to_guard, .events = POLLIN },
@@ -377,7 +377,7 @@ static void close_other_fds(const struct keeper *k)
 {
         const struct launch_request *request = k->setup.request;
         const int kept[] = { k->sigchld,
-                             k->setup.control,
+                             k->setup.to_front,
                              k->refused.listener,
                              k->setup.pty.slave,
                              request->egress,
@@ -397,7 +397,7 @@ static void close_other_fds(const struct keeper *k)
 /* The keeper is killed with the front, or, without a pid namespace, survives it to clean up. */
 static void follow_front_lifetime(const struct keeper *k)
 {
-        struct pollfd front = { .fd = k->setup.control };
+        struct pollfd front = { .fd = k->setup.to_front };
         if (plan_has_namespace(k->setup.plan, NAMESPACE_PID))
                 (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
         else if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)

@@ -77,7 +77,7 @@ int launch_box(const struct launch_request *request, struct box *ret, struct err
                                    .plan = request->plan,
                                    .uid = geteuid(),
                                    .gid = getegid(),
-                                   .control = keeper_end,
+                                   .to_front = keeper_end,
                                    .to_keeper = -1,
                                    .pty = { .master = -1, .slave = -1 },
                                    .rules.fd = -1,

@@ -87,7 +87,7 @@ static int prepare(struct box_setup *setup, struct error *e)
         int r = mounts ? 0 : prepare_landlock_only(setup, e);
         if (r < 0)
                 return r;
-        setup->scoped = !plan_has_namespace(setup->plan, NAMESPACE_PID) && scope_signals();
+        setup->signals_scoped = !plan_has_namespace(setup->plan, NAMESPACE_PID) && scope_signals();
         r = mounts ? landlock_under_mounts_build(setup->plan, &setup->rules, e)
                    : landlock_only_build(setup->plan, &setup->places, setup->request->scratch, setup->pty.slave,
                                          &setup->rules, e);

@@ -49,12 +49,13 @@ static int prepare(struct box_setup *setup, struct error *e)
  * Before Linux 6.12 Landlock cannot deny the host's abstract unix sockets, which belong to the network namespace. So
  * there a plan without network gets a network namespace of its own, which makes no other difference to the box.
  */
-uint64_t box_namespaces(const struct plan *plan, int abi)
+uint64_t box_namespaces(const struct plan *plan, int landlock_abi)
 {
         uint64_t namespaces = plan->scalar[PLAN_NAMESPACES].value;
         bool shares_net = (namespaces & NAMESPACE_USER) && !(namespaces & NAMESPACE_NET) &&
                           !plan->scalar[PLAN_ALLOW_NETWORK].value;
-        return shares_net && !landlock_abi_has(abi, FEATURE_LANDLOCK_SCOPE) ? namespaces | NAMESPACE_NET : namespaces;
+        return shares_net && !landlock_abi_has(landlock_abi, FEATURE_LANDLOCK_SCOPE) ? namespaces | NAMESPACE_NET
+                                                                                     : namespaces;
 }
 
 static void report(const struct enforced_state *s, struct text *out)

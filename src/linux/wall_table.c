@@ -44,14 +44,14 @@ bool plan_has_own_network(const struct plan *plan)
         return plan->scalar[PLAN_ALLOW_NETWORK].value && (plan->scalar[PLAN_NAMESPACES].value & NAMESPACE_NET);
 }
 
-bool plan_has_namespace(const struct plan *plan, uint64_t space)
+bool plan_has_namespace(const struct plan *plan, uint64_t namespace_bits)
 {
-        return plan->scalar[PLAN_NAMESPACES].value & space;
+        return plan->scalar[PLAN_NAMESPACES].value & namespace_bits;
 }
 
 static void post(const struct box_setup *setup, struct box_message m, int fd)
 {
-        (void)packet_send(setup->control, &m, sizeof m, fd);
+        (void)packet_send(setup->to_front, &m, sizeof m, fd);
 }
 
 void send_to_front(const struct box_setup *setup, enum box_message_kind kind, int number, const struct error *e)

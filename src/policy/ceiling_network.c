@@ -16,7 +16,7 @@ static struct hosts collect_listed_hosts(struct compiler *c, const struct settin
                 if (e->managed && host_pattern_parse(c->arena, e->managed->entry, NULL, &d))
                         continue; /* a unit test parses every entry of the table */
                 if (!e->managed && e->setting->sign == SIGN_PLUS)
-                        hosts_add_plus(c, &hosts, e->setting);
+                        hosts_add_plus_name(c, &hosts, e->setting);
                 else
                         hosts_add(c, &hosts, true, &d, NULL, e->setting->from);
         }

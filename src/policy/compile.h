@@ -99,7 +99,7 @@ void hosts_add(struct compiler *c, struct hosts *hosts, bool allow, const struct
                struct source from);
 
 /* Adds a +name that is not in the dev-network set: as a host if it can be one, otherwise reports an error. */
-void hosts_add_plus(struct compiler *c, struct hosts *hosts, const struct setting *s);
+void hosts_add_plus_name(struct compiler *c, struct hosts *hosts, const struct setting *s);
 
 /* Local ports, published ports and unix sockets, each limited by the ceilings. */
 void compile_network(struct compiler *c);

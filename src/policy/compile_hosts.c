@@ -1,4 +1,4 @@
-/* Host rules: allowed by policies, modules and the dev-network set; denied; allowed to be private. See compile.h. */
+/* Host rules: allowed, denied, and those that may resolve to private addresses. See compile.h. */
 #include <string.h>
 
 #include "policy/input_limits.h"
@@ -8,10 +8,13 @@
 void hosts_add(struct compiler *c, struct hosts *hosts, bool allow, const struct host_pattern *d, const char *set,
                struct source from)
 {
-        if (hosts->count == POLICY_HOSTS_MAX || ++c->rules_in_plan > POLICY_RULES_MAX) {
+        bool box_is_full = hosts->count == POLICY_HOSTS_MAX;
+        if (box_is_full || ++c->rules_in_plan > POLICY_RULES_MAX) {
                 if (!c->failed)
                         diagnostic_error(c->messages, from, "a pattern such as *.example.com covers many names",
-                                         "the plan has too many host rules");
+                                         box_is_full ? "a box has more than %d host rules"
+                                                     : "the plan has more than %d rules, servers included",
+                                         box_is_full ? POLICY_HOSTS_MAX : POLICY_RULES_MAX);
                 c->failed = true;
                 return;
         }
@@ -23,7 +26,7 @@ void hosts_add(struct compiler *c, struct hosts *hosts, bool allow, const struct
 }
 
 /* A +name with a dot is a host; one without a dot was meant as a group. */
-void hosts_add_plus(struct compiler *c, struct hosts *hosts, const struct setting *s)
+void hosts_add_plus_name(struct compiler *c, struct hosts *hosts, const struct setting *s)
 {
         struct host_pattern d;
         const char *wrong = strchr(s->text, '.') ? host_pattern_parse(c->arena, s->text, c->facts->to_ascii, &d)
@@ -109,7 +112,7 @@ void compile_hosts(struct compiler *c)
                 if (e->managed)
                         add_managed(c, e);
                 else if (e->setting->sign == SIGN_PLUS)
-                        hosts_add_plus(c, &c->plan->hosts, e->setting);
+                        hosts_add_plus_name(c, &c->plan->hosts, e->setting);
                 else
                         hosts_add(c, &c->plan->hosts, true, &e->setting->domain, NULL,
                                   compile_source(c, e->setting->from));

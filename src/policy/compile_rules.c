@@ -1,5 +1,6 @@
 /*
- * File rules: defaults, grants, denials, in this order, so that an explanation goes from broad to narrow rules.
+ * Adds the file rules: defaults, grants and denials, in this order, so that an explanation goes from broad to narrow
+ * rules; then read grants that a denial would close, and ringwall's own files.
  *
  * A managed entry inside a private directory of the box is left out: the real file is not in the box, and a program
  * that looks for it should get ENOENT, not EACCES. A denial that a policy lists itself is always kept.
@@ -30,8 +31,8 @@ static bool rules_reserve(struct compiler *c, struct rules *rules, size_t more)
 }
 
 /*
- * Two paths that are within the limits can exceed them when joined. Each name takes at least two bytes, with its slash,
- * so only longer paths need to be counted.
+ * Two paths that are within the limits can exceed them when joined. A component takes at least two bytes, with its
+ * slash, so the components of a short path need not be counted.
  */
 static bool is_too_long(const char *path)
 {
@@ -45,14 +46,16 @@ void rules_add(struct compiler *c, struct rules *rules, struct rule rule)
 {
         if (++c->rules_in_plan > POLICY_RULES_MAX) {
                 if (!c->failed)
-                        diagnostic_error(c->messages, rule.from, NULL, "the plan has more than %d file rules",
+                        diagnostic_error(c->messages, rule.from, "use wider patterns, or fewer writable directories",
+                                         "the plan has more than %d file and host rules, servers included",
                                          POLICY_RULES_MAX);
                 c->failed = true;
                 return;
         }
         if (is_too_long(rule.path)) {
                 diagnostic_error(c->messages, rule.from, "choose a directory with a shorter path",
-                                 "the path of a protected file below it would be too long");
+                                 "the path of this rule has more than %d bytes or %d components: %.60s…",
+                                 POLICY_TEXT_MAX, PATH_COMPONENTS_MAX, rule.path);
                 c->failed = true;
                 return;
         }
@@ -90,7 +93,7 @@ static bool grants_path(const struct setting *s, enum access *ret)
         return s->key == KEY_ALLOW_WRITE;
 }
 
-/* A path of a flag must exist; one of a policy that others share may be missing on this machine. */
+/* A missing path is an error in a flag, but a warning in a policy file, which may serve several machines. */
 static void report_missing(struct compiler *c, const struct setting *s, const char *path)
 {
         CLEANUP_TEXT struct text hint = { 0 };
@@ -209,7 +212,7 @@ static bool is_visible(struct denial_builder *d, const char *path)
  * way that is visible in the box must be protected, or the box could point ~/.bashrc elsewhere. Returns the target, or
  * NULL if it is not visible in the box.
  */
-static const char *find_visible_target(struct denial_builder *d, const struct rule *rule, const char *path)
+static const char *protect_links_and_find_target(struct denial_builder *d, const struct rule *rule, const char *path)
 {
         struct compiler *c = d->c;
         struct facts_resolved_path resolved;
@@ -217,7 +220,7 @@ static const char *find_visible_target(struct denial_builder *d, const struct ru
         if (!c->facts->resolve_links || !c->facts->resolve_links(c->arena, path, &resolved, &failed))
                 return NULL;
         if (failed && !c->failed)
-                diagnostic_error(c->messages, rule->from, "use fewer or shorter links",
+                diagnostic_error(c->messages, rule->from, "write the target of the links instead",
                                  "the symbolic links in %s cannot be resolved", path);
         c->failed |= failed;
         for (size_t i = 0; i < resolved.link_count; i++) {
@@ -250,14 +253,15 @@ static void add_denial(struct denial_builder *d, struct rule rule)
                 return;
         }
         if (rule.set && is_private(find_grant(d, where))) {
-                where = rule.glob ? NULL : find_visible_target(d, &rule, where);
+                where = rule.glob ? NULL : protect_links_and_find_target(d, &rule, where);
                 if (!where)
                         return;
         }
         if (rule.glob && ++d->patterns > POLICY_PATTERNS_MAX) {
                 if (!c->failed)
                         diagnostic_error(c->messages, rule.from, "deny a directory, or use a wider pattern",
-                                         "there are more than %d patterns", POLICY_PATTERNS_MAX);
+                                         "there are more than %d glob patterns in denials",
+                                         POLICY_PATTERNS_MAX);
                 c->failed = true;
                 return;
         }
@@ -314,15 +318,15 @@ static void add_entry(struct denial_builder *d, enum rule_kind kind, const struc
 
 static const char writable[] = "{writable}";
 
-/* An entry of `protect` that is a relative name has no place of its own: it applies below every writable directory. */
-static bool has_own_place(const struct entry *e)
+/* False for a relative name in `protect`: it applies below every writable directory. */
+static bool names_a_location(const struct entry *e)
 {
         if (e->managed)
                 return !text_has_prefix(e->managed->entry, writable);
         return strchr("/~{", e->setting->text[0]) != NULL;
 }
 
-static bool leaves_its_directory(struct compiler *c, const struct setting *s)
+static bool reject_parent_component(struct compiler *c, const struct setting *s)
 {
         for (const char *p = s->text; *p; p += strspn(p, "/")) {
                 size_t n = strcspn(p, "/");
@@ -339,9 +343,10 @@ static bool leaves_its_directory(struct compiler *c, const struct setting *s)
 
 /*
  * If the root's path ends with leading components of the name, returns the rest of the name: "/settings.json" for the
- * name "/.claude/settings.json" and the root …/.claude. Otherwise NULL.
+ * name "/.claude/settings.json" and the root …/.claude. So the rule also applies where ~/.claude itself is writable.
+ * Otherwise NULL.
  */
-static const char *rest_below(const char *root, const char *name)
+static const char *strip_prefix_in_root(const char *root, const char *name)
 {
         size_t length = strlen(root);
         for (const char *slash = strchr(name + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
@@ -366,17 +371,17 @@ static void add_below_each_root(struct denial_builder *d, const char *const *roo
         } else {
                 struct setting from_root = *e->setting;
                 from_root.base = "/";
-                below = leaves_its_directory(c, e->setting) ? NULL : compile_path(c, &from_root, true);
+                below = reject_parent_component(c, e->setting) ? NULL : compile_path(c, &from_root, true);
                 rule.from = compile_source(c, e->setting->from);
         }
         if (!below)
                 return;
         rule.glob = path_pattern_is_glob(below);
         const char *literal = rule.glob ? below : path_pattern_unescape(c->arena, below);
-        bool is_root = strcmp(below, "/") == 0; /* "." */
+        bool is_root = strcmp(below, "/") == 0; /* the entry is ".": the root itself */
         for (size_t i = 0; literal && i < root_count; i++) {
                 const char *root = rule.glob ? path_pattern_escape(c->arena, roots[i]) : roots[i];
-                const char *rest = root && e->managed ? rest_below(root, literal) : NULL;
+                const char *rest = root && e->managed ? strip_prefix_in_root(root, literal) : NULL;
                 rule.path = root;
                 if (root && !is_root)
                         rule.path = arena_concat(c->arena, strcmp(root, "/") == 0 ? "" : root, literal);
@@ -434,7 +439,7 @@ static void add_protected(struct denial_builder *d, const struct grants *grants)
         if (!rules_reserve(d->c, d->rules, entries.count * (root_count + 1)))
                 return;
         for (size_t i = 0; i < entries.count && !d->c->no_memory; i++) {
-                if (has_own_place(&entries.list[i]))
+                if (names_a_location(&entries.list[i]))
                         add_entry(d, RULE_PROTECT, &protected_set, &entries.list[i]);
                 else
                         add_below_each_root(d, roots, root_count, &entries.list[i]);
@@ -517,7 +522,7 @@ static void warn_if_ineffective(struct compiler *c, const struct grant *g, const
                            write ? "written" : "read");
 }
 
-/* Bounds the time that looking for warnings takes. A policy with thousands of patterns may miss some warnings. */
+/* Bounds the time that looking for warnings takes. With thousands of patterns, some warnings are omitted. */
 enum { WARNING_STEPS_MAX = 200000 };
 
 static int compare_grants(const void *a, const void *b)

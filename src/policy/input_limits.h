@@ -15,7 +15,7 @@ enum policy_input_limit {
         POLICY_TEXT_MAX = 4096,              /* bytes of one value: PATH_MAX */
         POLICY_SETTINGS_MAX = 16384,         /* values of all files and flags together */
         POLICY_GRANTS_MAX = 2048,            /* paths granted to one box */
-        POLICY_PATTERNS_MAX = 1024,          /* glob patterns in the denials of one box */
+        POLICY_PATTERNS_MAX = 1024,          /* glob patterns in denials; relative ones of protect are apart */
         POLICY_ENV_MAX = 512,                /* environment variables of one box */
         POLICY_HOSTS_MAX = 4096,             /* host rules of one box */
         POLICY_PRIVATE_HOSTS_MAX = 256,      /* entries of network.allow_private, before a ceiling splits them */

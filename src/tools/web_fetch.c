@@ -85,8 +85,9 @@ static bool add_body(const struct web_response *r, const struct text *decoded, e
 }
 
 /*
- * Makes an error with the server's text. If egress refused plain HTTP, the text is egress's own; it cannot answer in
- * place of a TLS server.
+ * Makes an error with the server's text. Over plain HTTP, egress reports that it refused or failed by a body that
+ * starts with "ringwall: ". A server can imitate that; only the wording depends on it. Egress cannot answer for a TLS
+ * server.
  */
 static void add_failure(const struct web_response *r, const struct text *decoded, struct tool_result *answer)
 {
@@ -131,7 +132,7 @@ void web_fetch_format_result(const struct web_response *r, enum web_format forma
                 if (invalid)
                         text_add(&answer->text, "\n(bytes that are invalid in its charset are shown as \xef\xbf\xbd)");
                 if (more)
-                        text_format(&answer->text, "\n(there is more: %zu bytes were fetched)", r->length);
+                        text_format(&answer->text, "\n(cut; %zu bytes were fetched: max_bytes shows more)", r->length);
                 answer->details = json_pack("{s:s, s:i, s:s, s:I, s:b}", "url", r->url, "status", r->status,
                                                "content_type", named ? type.data : "", "bytes", (json_int_t)r->length,
                                                "more", more);
@@ -152,7 +153,7 @@ static const struct {
         [WEB_BAD_CERTIFICATE] = { "its server's certificate cannot be trusted",
                               "; to trust an authority of your own: --env SSL_CERT_FILE=FILE and --ro FILE", false },
         [WEB_TLS_FAILED] = { "TLS with its server failed", "", false },
-        [WEB_BAD_RESPONSE] = { "its server did not answer to the end", "", false },
+        [WEB_BAD_RESPONSE] = { "the response is malformed or incomplete", "", false },
 };
 
 /* Adds why the policy denies the host, as egress words it. Returns false when the policy allows it. */
@@ -229,7 +230,7 @@ static bool find_format(const json_t *arguments, enum web_format *ret)
 }
 
 /* Also true when the policy may change while the box runs. */
-static bool allows_a_host(const struct plan *plan)
+static bool may_allow_a_host(const struct plan *plan)
 {
         for (size_t i = 0; i < plan->hosts.count; i++)
                 if (plan->hosts.list[i].allow)
@@ -243,7 +244,7 @@ static bool may_fetch(const struct tool_context *tools, const char *text, struct
         struct error e = { 0 };
         if (url_parse(text, tools->to_ascii, ret, &e) < 0)
                 tool_fail(answer, "%s", e.text);
-        else if (tools->plan && !allows_a_host(tools->plan))
+        else if (tools->plan && !may_allow_a_host(tools->plan))
                 tool_fail(answer,
                           "%s cannot be reached: the policy allows no host, so the box reaches none; ringwall mcp "
                           "--allow-domain %s would allow it, or network.allowed_domains in the policy",
@@ -270,7 +271,7 @@ static struct job *start(struct tool_context *tools, const json_t *arguments, st
         struct web_fetch_job *f = web_fetch_job_start(&url, tools->to_ascii, seconds * 1000, &e);
         if (!f) {
                 tool_fail(answer, "%s%s", e.text,
-                          e.code == EPERM ? "; to allow it: process.* in tools.capabilities.grant" : "");
+                          e.code == EPERM ? "; to allow it, add process.* to tools.capabilities.grant" : "");
                 return NULL;
         }
         f->format = format;

@@ -14,8 +14,14 @@ import pytest
 from name_attack import GIT, LEVELS
 
 # The same inside and outside, so that commits are the same and the configuration of the machine does not matter.
-IDENTITY = {**GIT, 'GIT_CONFIG_COUNT': '2', 'GIT_CONFIG_KEY_0': 'init.defaultBranch', 'GIT_CONFIG_VALUE_0': 'main',
-            'GIT_CONFIG_KEY_1': 'protocol.file.allow', 'GIT_CONFIG_VALUE_1': 'always'}
+GIT_ENVIRONMENT = {
+    **GIT,
+    'GIT_CONFIG_COUNT': '2',
+    'GIT_CONFIG_KEY_0': 'init.defaultBranch',
+    'GIT_CONFIG_VALUE_0': 'main',
+    'GIT_CONFIG_KEY_1': 'protocol.file.allow',
+    'GIT_CONFIG_VALUE_1': 'always',
+}
 
 # The git commands that a person runs afterwards. Each may fail; none may execute the canary. The slow ones run only at
 # the top of the workspace, unless this is a long run.
@@ -72,7 +78,7 @@ class Host:
 
     def environment(self):
         return {'HOME': str(self.home), 'PATH': '/usr/local/bin:/usr/bin:/bin', 'LANG': 'C.UTF-8', 'TERM': 'dumb',
-                **IDENTITY,
+                **GIT_ENVIRONMENT,
                 'GIT_EDITOR': 'true', 'GIT_SEQUENCE_EDITOR': 'true', 'GIT_TERMINAL_PROMPT': '0'}
 
     def run(self, command, where=None, timeout=60):
@@ -85,8 +91,8 @@ class Host:
         assert result.returncode == 0, result.stdout + result.stderr
 
     def box(self, level, *flags):
-        """The start of a command line, which runs the rest of it in a box with the variables of IDENTITY."""
-        variables = [word for name, value in IDENTITY.items() for word in ('--env', f'{name}={value}')]
+        """The start of a command line, which runs the rest of it in a box with the variables of GIT_ENVIRONMENT."""
+        variables = [word for name, value in GIT_ENVIRONMENT.items() for word in ('--env', f'{name}={value}')]
         return [str(self.build / 'ringwall'), 'run', '--level', level, *variables, *flags, '--']
 
     def run_git(self, *places):

@@ -8,8 +8,14 @@ import pytest
 
 from name_attack import GIT, LEVELS
 
-IDENTITY = {**GIT, 'GIT_CONFIG_COUNT': '2', 'GIT_CONFIG_KEY_0': 'init.defaultBranch', 'GIT_CONFIG_VALUE_0': 'main',
-            'GIT_CONFIG_KEY_1': 'protocol.file.allow', 'GIT_CONFIG_VALUE_1': 'always'}
+GIT_ENVIRONMENT = {
+    **GIT,
+    'GIT_CONFIG_COUNT': '2',
+    'GIT_CONFIG_KEY_0': 'init.defaultBranch',
+    'GIT_CONFIG_VALUE_0': 'main',
+    'GIT_CONFIG_KEY_1': 'protocol.file.allow',
+    'GIT_CONFIG_VALUE_1': 'always',
+}
 
 BEGIN = '''git init -q . && echo a > a && git add a && git commit -qm one && echo b >> a && git commit -qam two && git branch side HEAD~ &&
 git remote add origin https://example.com/o.git && git config branch.main.remote origin && git config branch.main.merge refs/heads/main'''
@@ -195,7 +201,7 @@ ATTACKS = {
         'echo > ../.bashrc',
         'git config index.threads 4; ' + FORGED_INDEX.replace('{0}', 'offsets'),
         CHECKOUT),
-    'an index with another end of its entries': (
+    'an index whose EOIE extension gives a false end': (
         'echo > ../.bashrc',
         'git config index.threads 4; ' + FORGED_INDEX.replace('{0}', 'end'),
         CHECKOUT),
@@ -335,7 +341,7 @@ ATTACKS = {
         'mv .git/objects .git/o; mkdir -p .git/o/info; echo /x > '
             '.git/o/info/alternates; ln -s o .git/objects',
         'cat .git/objects/info/alternates && {canary}'),
-    'alternates through the link to testing that git itself makes': (
+    'alternates through a link to the target of git init': (
         ':',
         'mv .git/objects .git/testing; mkdir -p .git/testing/info; echo /x > .git/testing/info/alternates; ln -s '
             'testing .git/objects',
@@ -422,7 +428,8 @@ class Person:
         (self.home / '.gitconfig').write_text('[user]\n name = person\n email = p@example.com\n[gc]\n auto = 0\n')
 
     def run(self, script, *prefix):
-        env = {'HOME': str(self.home), 'PATH': '/usr/bin:/bin', 'LANG': 'C.UTF-8', 'GIT_EDITOR': 'true', **IDENTITY}
+        env = {'HOME': str(self.home), 'PATH': '/usr/bin:/bin', 'LANG': 'C.UTF-8', 'GIT_EDITOR': 'true',
+               **GIT_ENVIRONMENT}
         text = script.replace('{canary}', str(self.canary))
         return subprocess.run([*prefix, 'sh', '-c', text], cwd=self.work, env=env, stdin=subprocess.DEVNULL,
                               capture_output=True,
@@ -430,7 +437,7 @@ class Person:
 
     def box(self, level, *flags):
         """The start of a command line, which runs the rest of it in a box."""
-        variables = [word for name, value in IDENTITY.items() for word in ('--env', f'{name}={value}')]
+        variables = [word for name, value in GIT_ENVIRONMENT.items() for word in ('--env', f'{name}={value}')]
         return [str(self.build / 'ringwall'), 'run', '--level', level, *variables, *flags, '--']
 
 

@@ -124,7 +124,8 @@ def test_page_is_fetched(connect, internet, level, url, alpn, version):
 @pytest.mark.parametrize('path, arguments, text, structured', [
     ('/html', {}, 'Title: A page\n\n# Head\n\nSome text with a [link](/there).\n\n- one\n- two', {'more': False}),
     ('/html', {'format': 'html'}, HTML, {'content_type': 'text/html'}),
-    ('/html', {'max_bytes': 6}, 'Title: A page\n\n# Head\n(there is more: {} bytes were fetched)'.format(len(HTML)),
+    ('/html', {'max_bytes': 6},
+     f'Title: A page\n\n# Head\n(cut; {len(HTML)} bytes were fetched: max_bytes shows more)',
      {'more': True}),
     ('/plain?a=1#part', {}, 'plain words\n', {'url': f'https://{PAGES}/plain?a=1'}),
     ('/empty', {}, f'(https://{PAGES}/empty is empty)', {'bytes': 0}),
@@ -179,7 +180,7 @@ def test_large_body_is_truncated(client, path):
             f'https://{PAGES}{path} is binary: text/plain, {MAX_BYTES} bytes; only text can be shown')
         return
     start = '0123456789abcdef' if path == '/large' else 'a' * 16
-    assert text_of(result) == f'{start}\n(there is more: {MAX_BYTES} bytes were fetched)'
+    assert text_of(result) == f'{start}\n(cut; {MAX_BYTES} bytes were fetched: max_bytes shows more)'
     assert details(result) == {'url': f'https://{PAGES}{path}', 'status': 200, 'content_type': 'text/plain',
                                            'bytes': MAX_BYTES, 'more': True}
 
@@ -388,20 +389,21 @@ HEAD = b'HTTP/1.1 200 OK\r\nConnection: close\r\n'
 
 
 @pytest.mark.parametrize('handler, message', [
-    (send(b'I speak no HTTP\r\n'), 'its server did not answer to the end: '),
-    (send(b''), 'its server did not answer to the end: '),
-    (send(HEAD + b'Content-Length: 100\r\n\r\nshort'), 'its server did not answer to the end: '),
-    (send(HEAD + b'Content-Length: -5\r\n\r\nx'), 'its server did not answer to the end: '),
-    (send(HEAD + b'Transfer-Encoding: chunked\r\n\r\nzz\r\n'), 'its server did not answer to the end: '),
-    (send(HEAD + b'Content-Encoding: gzip\r\n\r\nno gzip at all'), 'its server did not answer to the end: '),
-    (send(HEAD + b'Content-Encoding: ' + b'gzip, ' * 100 + b'gzip\r\n\r\nx'), 'its server did not answer to the end: '),
+    (send(b'I speak no HTTP\r\n'), 'the response is malformed or incomplete: '),
+    (send(b''), 'the response is malformed or incomplete: '),
+    (send(HEAD + b'Content-Length: 100\r\n\r\nshort'), 'the response is malformed or incomplete: '),
+    (send(HEAD + b'Content-Length: -5\r\n\r\nx'), 'the response is malformed or incomplete: '),
+    (send(HEAD + b'Transfer-Encoding: chunked\r\n\r\nzz\r\n'), 'the response is malformed or incomplete: '),
+    (send(HEAD + b'Content-Encoding: gzip\r\n\r\nno gzip at all'), 'the response is malformed or incomplete: '),
+    (send(HEAD + b'Content-Encoding: ' + b'gzip, ' * 100 + b'gzip\r\n\r\nx'),
+     'the response is malformed or incomplete: '),
     (send(b'HTTP/1.1 302 Found\r\nLocation: /a\r\nLocation: /b\r\nContent-Length: 0\r\n\r\n'),
      'a redirect of hostile.good.example is not followed: it has several Location headers'),
     (send(b'HTTP/1.1 302 Found\r\nLocation: /' + b'a' * 9000 + b'\r\nContent-Length: 0\r\n\r\n'),
      'a redirect of hostile.good.example is not followed: the URL is longer than 8192 bytes'),
     (send(b'HTTP/1.1 302 Found\r\nLocation: /\xff\r\nContent-Length: 0\r\n\r\n'),
      'a redirect of hostile.good.example is not followed: the URL is not UTF-8'),
-    (send_endless_headers, 'its server did not answer to the end: '),
+    (send_endless_headers, 'the response is malformed or incomplete: '),
     (send(HEAD + b'Content-Type: a\x1b[31m/b\r\n\r\n\0'), 'is binary: a\\x1b[31m/b, 1 bytes; only text can be shown'),
 ], ids=['no-http', 'nothing', 'short', 'negative', 'chunks', 'no-gzip', 'encodings', 'locations', 'long', 'no-utf8',
         'flood',
@@ -504,7 +506,8 @@ def test_box_that_may_not_fork_gives_a_hint(connect, workspace):
     policy = workspace.parent / 'policy.yaml'
     policy.write_text(f'tools: {{modules: {{filesystem: {{}}, http: {{}}}}}}\nnetwork: {{allowed_domains: [{GOOD}]}}\n')
     assert fetch_error(connect('-p', policy), f'https://{GOOD}/') == (
-        'cannot start the fetch process: Operation not permitted; to allow it: process.* in tools.capabilities.grant')
+        'cannot start the fetch process: Operation not permitted; to allow it, add process.* to '
+        'tools.capabilities.grant')
 
 
 def test_live_policy_changes_the_hosts_of_webfetch(connect, pages, tmp_path):

@@ -45,7 +45,7 @@ def test_no_file_is_left_behind(output, directory):
     ('move_mount=EPERM', 'standard', 'inside one (level standard)'),
     ('landlock_create_ruleset=ENOSYS', 'off', 'No box can be made on this machine'),
 ])
-def test_on_a_weaker_kernel_it_names_the_level_that_it_shows(repo, build, tmp_path, missing, level, expected):
+def test_demonstration_names_the_strictest_level_that_works(repo, build, tmp_path, missing, level, expected):
     """It shows the strictest level that works here. Where none works it says so: a box that did not start would look
     like a box that stopped everything."""
     result = subprocess.run([next(build.glob('**/deny_syscalls')), missing, '--', repo / 'tools/demonstrate',

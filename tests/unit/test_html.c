@@ -442,10 +442,10 @@ static void test_response_that_is_truncated_says_so(void **state)
                 bool cut;
                 const char *text;
         } rows[] = {
-                { "text/plain", "aéb", 2, false, "a\n(there is more: 4 bytes were fetched)" },
-                { "text/html", "<p>aéb", 2, false, "a\n(there is more: 7 bytes were fetched)" },
+                { "text/plain", "aéb", 2, false, "a\n(cut; 4 bytes were fetched: max_bytes shows more)" },
+                { "text/html", "<p>aéb", 2, false, "a\n(cut; 7 bytes were fetched: max_bytes shows more)" },
                 { "text/plain", "aéb", 4, false, "aéb" },
-                { "text/plain", "aéb", 4, true, "aéb\n(there is more: 4 bytes were fetched)" },
+                { "text/plain", "aéb", 4, true, "aéb\n(cut; 4 bytes were fetched: max_bytes shows more)" },
         };
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
                 struct tool_result answer = { 0 };

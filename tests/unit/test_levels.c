@@ -52,7 +52,7 @@ static void test_every_level_is_refused_if_nothing_was_probed(void **state)
 {
         (void)state;
         const struct probe_report report = { 0 };
-        check_verdicts(&report, VERDICT_UNSUPPORTED, VERDICT_UNSUPPORTED, VERDICT_UNSUPPORTED);
+        check_verdicts(&report, VERDICT_REFUSED, VERDICT_REFUSED, VERDICT_REFUSED);
 }
 
 /* The verdicts on the three levels if one feature is missing. */
@@ -116,7 +116,7 @@ static void test_partial_or_unprobed_feature_counts_as_missing(void **state)
                 struct probe_report report;
                 set_all_features(&report);
                 feature_set(&report, FEATURE_LANDLOCK, states[i], 0, "made up");
-                check_verdicts(&report, VERDICT_UNSUPPORTED, VERDICT_UNSUPPORTED, VERDICT_UNSUPPORTED);
+                check_verdicts(&report, VERDICT_REFUSED, VERDICT_REFUSED, VERDICT_REFUSED);
         }
 }
 
@@ -130,7 +130,7 @@ static void test_limits_need_only_one_mechanism(void **state)
         remove_feature(&report, FEATURE_SYSTEMD_SCOPE, "start a manager");
         level_evaluate(LEVEL_STRICT, &report, &result);
         assert_int_equal(result.shortfall_count, 1); /* RLIMIT_NPROC still limits processes */
-        assert_non_null(strstr(result.shortfalls[0]->lost, "memory"));
+        assert_non_null(strstr(result.shortfalls[0]->consequence, "memory"));
         assert_string_equal(result.help, "start a manager");
 
         remove_feature(&report, FEATURE_NPROC, NULL);
@@ -148,7 +148,7 @@ static void test_help_for_a_missing_feature_comes_before_help_for_a_shortfall(vo
         remove_feature(&report, FEATURE_PID_NAMESPACE, NULL);
         remove_feature(&report, FEATURE_PIVOT_ROOT, "help for a need");
         level_evaluate(LEVEL_STRICT, &report, &result);
-        assert_int_equal(result.verdict, VERDICT_UNSUPPORTED);
+        assert_int_equal(result.verdict, VERDICT_REFUSED);
         assert_int_equal(result.missing_count, 2);
         assert_int_equal(result.shortfall_count, 1);
         assert_string_equal(result.help, "help for a need");

@@ -18,7 +18,7 @@ static void test_every_level_is_refused(void **state)
         struct diagnosis d;
         diagnosis_run(&d);
         for (int level = LEVEL_STANDARD; level <= LEVEL_MAXIMUM; level++)
-                assert_int_equal(d.levels[level].verdict, VERDICT_UNSUPPORTED);
+                assert_int_equal(d.levels[level].verdict, VERDICT_REFUSED);
 }
 
 static void test_no_box_is_started(void **state)
