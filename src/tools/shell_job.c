@@ -17,6 +17,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +31,7 @@
 #include "platform/platform.h"
 #include "tools/process_tree.h"
 
-enum { LOOK_MS = 1000 }; /* how often to look whether the command has stopped its reaper */
+enum { LOOK_MS = 1000, START_LOOK_MS = 50 }; /* how often to look whether the command has stopped its reaper */
 
 struct spawn_data {
         const struct shell_job_request *request;
@@ -127,6 +128,23 @@ static int read_report(int fd, void *ret, size_t size)
         return n == (ssize_t)size ? 1 : n < 0 && errno == EAGAIN ? 0 : -EPIPE;
 }
 
+/* The command may have stopped its reaper, which would then report nothing. */
+static void continue_reaper(const struct shell_job *s)
+{
+        siginfo_t info = { 0 };
+        if (waitid(P_PID, (id_t)s->reaper, &info, WSTOPPED | WNOHANG) == 0 && info.si_pid)
+                (void)kill(s->reaper, SIGCONT);
+}
+
+/* Waits for a report. Bash runs already, and may have stopped its reaper. */
+static int await_report(const struct shell_job *s, void *ret, size_t size)
+{
+        struct pollfd event = { .fd = s->report, .events = POLLIN };
+        while (poll(&event, 1, START_LOOK_MS) <= 0)
+                continue_reaper(s);
+        return read_report(s->report, ret, size);
+}
+
 /* Forks the reaper and waits until bash runs. */
 static int spawn(const struct shell_job_request *request, const int outputs[2], struct shell_job *ret)
 {
@@ -148,7 +166,7 @@ static int spawn(const struct shell_job_request *request, const int outputs[2], 
                 return -code;
         int r = read_report(ret->report, &start, sizeof start);
         ret->bash = start.bash;
-        if (r == 1 && !start.error && read_report(ret->report, &start, sizeof start) < 0)
+        if (r == 1 && !start.error && await_report(ret, &start, sizeof start) < 0)
                 start.error = 0; /* bash has killed the reaper: it started */
         if (r < 0 || start.error)
                 return r < 0 ? r : -start.error;
@@ -276,14 +294,6 @@ static void end_command(struct shell_job *s, struct text *ret_names)
         read_output(s);
         for (size_t i = 0; i < ARRAY_SIZE(s->streams); i++)
                 output_capture_finish(&s->streams[i]);
-}
-
-/* The command may have stopped its reaper, which would then report nothing. */
-static void continue_reaper(const struct shell_job *s)
-{
-        siginfo_t info = { 0 };
-        if (waitid(P_PID, (id_t)s->reaper, &info, WSTOPPED | WNOHANG) == 0 && info.si_pid)
-                (void)kill(s->reaper, SIGCONT);
 }
 
 bool shell_job_advance(struct shell_job *s)
