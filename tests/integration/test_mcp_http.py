@@ -634,6 +634,7 @@ def test_second_listening_stream_of_a_session_ends_the_first(server):
 
 
 @pytest.mark.heavy
+@pytest.mark.long
 def test_ten_thousand_requests_leak_no_memory(server):
     connection = server.connect()
     session = server.open(connection=connection)

@@ -131,6 +131,7 @@ def anonymous_memory(roots):
 
 
 @pytest.mark.heavy
+@pytest.mark.long
 @pytest.mark.parametrize('transport', [stdio, http])
 def test_many_clients_get_correct_answers_and_memory_hardly_grows(build, home, workspace, transport):
     sizes = {}

@@ -75,7 +75,7 @@ def send_call(client, number, tool, **arguments):
 
 @pytest.mark.heavy
 @pytest.mark.together('million')
-@pytest.mark.long(user='root')
+@pytest.mark.long
 def test_million_files_are_searched_in_bounded_memory(serve, million):
     signal.alarm(600)   # on a busy machine it takes longer than other tests may
     client = serve(million)
@@ -93,7 +93,7 @@ def test_million_files_are_searched_in_bounded_memory(serve, million):
 
 @pytest.mark.heavy
 @pytest.mark.together('million')
-@pytest.mark.long(user='root')
+@pytest.mark.long
 def test_search_blocks_no_other_call_and_ends_when_it_is_cancelled(serve, million):
     client = serve(million)
     client.refusal('Read', file_path='none')

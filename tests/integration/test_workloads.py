@@ -267,7 +267,7 @@ def test_gcc_and_make_build_the_same_files(run_both):
 
 
 @pytest.mark.heavy
-@pytest.mark.long(level=['standard', 'maximum'])
+@pytest.mark.long
 def test_ringwall_itself_builds_in_a_box(run_both, repo):
     """The object files are the same, and the program runs."""
     skip_without('meson', 'ninja', 'gcc')
@@ -338,7 +338,7 @@ def npm_project(tmp_path_factory):
 
 
 @pytest.mark.heavy
-@pytest.mark.long(level=['maximum'])
+@pytest.mark.long(level=['standard', 'maximum'])
 @pytest.mark.parametrize('command', ['npm ci', 'npm install --no-package-lock', 'npm ci && npm rebuild'])
 def test_npm_installs_and_runs_a_dependency(run_both, npm_project, command):
     result = run_both(f'export npm_config_offline=true npm_config_update_notifier=false; ({command}) > /dev/null; '
@@ -427,7 +427,7 @@ def test_language_works_as_it_does_outside(run_both, level, name):
 
 @pytest.mark.heavy
 @pytest.mark.long(level=['standard', 'maximum'])
-@pytest.mark.parametrize('flags', ['--without-pip', ''])
+@pytest.mark.parametrize('flags', ['--without-pip', pytest.param('', marks=pytest.mark.long)])
 def test_virtual_environment_works_as_it_does_outside(run_both, flags):
     skip_without('python3')
     if not flags and subprocess.run(['python3', '-c', 'import ensurepip'], env={'PATH': PATH},

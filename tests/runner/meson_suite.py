@@ -129,4 +129,5 @@ def run_sanitized(suite, selection, task):
 
 def run_stub(suite, selection, task):
     """On the stub platform: upper layers use a platform only by its interface."""
-    return run_other_build(suite, 'stub', '-Dplatform=stub', selection, task, ('unit',))
+    return run_other_build(suite, 'stub', '-Dplatform=stub -Doptimization=0 -Ddebug=false -Dstatic=disabled', selection,
+                           task, ('unit',))
