@@ -1,4 +1,4 @@
-/* Records; see audit_log.h. */
+/* The audit log; see audit_log.h. */
 #include "audit/audit_log.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* A file of records: one JSON object per line, append-only. */
+/* The audit log: a file of records, one JSON object per line, append-only. */
 #ifndef RINGWALL_AUDIT_AUDIT_LOG_H
 #define RINGWALL_AUDIT_AUDIT_LOG_H
 

@@ -8,7 +8,7 @@
 
 struct error {
         int code;       /* a positive errno value, 0 while nothing failed */
-        char text[480]; /* one sentence for a person, without a final newline */
+        char text[480]; /* one sentence for the user, without a final newline */
 };
 
 /* Fills *e (which may be NULL) and returns -code, so that `return error_set(…)` reads as one step. */
@@ -17,7 +17,7 @@ int error_set(struct error *e, int code, const char *format, ...) __attribute__(
 /* The same, with ": " and the description of the errno appended. */
 int error_errno(struct error *e, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* Puts the context "prefix: " in front of a text that is set already; returns -code. */
+/* Puts the context "prefix: " in front of a text that is set already. Returns -code, or 0 if e is NULL. */
 int error_wrap(struct error *e, const char *prefix);
 
 #endif

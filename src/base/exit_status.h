@@ -1,4 +1,4 @@
-/* The exit statuses of ringwall's programs that are not the command's own; env(1) and timeout(1) have the same. */
+/* The exit statuses of ringwall's programs that are not the command's own; env(1) and timeout(1) use the same. */
 #ifndef RINGWALL_BASE_EXIT_STATUS_H
 #define RINGWALL_BASE_EXIT_STATUS_H
 

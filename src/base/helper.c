@@ -104,7 +104,7 @@ int helper_run(const char *name, char *const *arguments, char *ret, size_t size,
                         return error_errno(e, errno, "cannot wait for %s", name);
         if (!WIFEXITED(status))
                 return error_set(e, EIO, "%s was killed by signal %d", name, WTERMSIG(status));
-        if (WEXITSTATUS(status) == EXIT_RINGWALL)
+        if (WEXITSTATUS(status) == EXIT_RINGWALL) /* exec_with_output() failed, and `ret` says why */
                 return error_set(e, ENOENT, "%s", ret);
         return WEXITSTATUS(status);
 }

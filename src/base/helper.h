@@ -14,7 +14,8 @@ int helper_exec(const char *name, char *const *arguments, struct error *e);
 
 /*
  * Runs the helper in a child and waits for it. `ret` gets its standard output, as far as it fits. Returns the helper's
- * exit status, or -errno with an error. The caller must be single-threaded.
+ * exit status, or -errno with an error: also when the helper exits with 125, and then its output is the error. The
+ * caller must be single-threaded.
  */
 int helper_run(const char *name, char *const *arguments, char *ret, size_t size, struct error *e);
 

@@ -8,17 +8,17 @@
 #include <errno.h>
 #include <string.h>
 
-struct resolved_path {
+struct text_position {
         unsigned line, column;
 };
 
 /* Line and character of the byte at offset. */
-static struct resolved_path place_of(const char *text, size_t offset)
+static struct text_position position_of(const char *text, size_t offset)
 {
-        struct resolved_path p = { 1, 1 };
+        struct text_position p = { 1, 1 };
         for (size_t i = 0; i < offset; i++) {
                 if (text[i] == '\n')
-                        p = (struct resolved_path){ p.line + 1, 1 };
+                        p = (struct text_position){ p.line + 1, 1 };
                 else if (((unsigned char)text[i] & 0xc0) != 0x80) /* not a continuation byte */
                         p.column++;
         }
@@ -44,13 +44,13 @@ static size_t find_too_deep(const char *text, size_t length, size_t cap)
         return length;
 }
 
-static int fail_at(struct error *e, int code, struct resolved_path p, const char *message)
+static int fail_at(struct error *e, int code, struct text_position p, const char *message)
 {
         return error_set(e, code, "line %u, column %u: %s", p.line, p.column, message);
 }
 
 /* jansson's messages quote the input, so they are escaped. It reports column 0 for the start of a line. */
-static int fail_from_jansson(struct error *e, const json_error_t *why, struct resolved_path *ret)
+static int fail_from_jansson(struct error *e, const json_error_t *why, struct text_position *ret)
 {
         if (json_error_code(why) == json_error_out_of_memory)
                 return error_errno(e, ENOMEM, "cannot store the JSON value");
@@ -64,24 +64,24 @@ static int fail_from_jansson(struct error *e, const json_error_t *why, struct re
 }
 
 static int parse(const char *text, size_t length, size_t cap_bytes, size_t cap_depth, json_t **ret, struct error *e,
-                 struct resolved_path *ret_place)
+                 struct text_position *ret_position)
 {
         if (length > cap_bytes)
                 return error_set(e, EFBIG, "%zu bytes of JSON, more than the %zu allowed", length, cap_bytes);
         const char *nul = memchr(text, '\0', length); /* jansson misses a NUL after a number */
         if (nul) {
-                *ret_place = place_of(text, (size_t)(nul - text));
-                return fail_at(e, EINVAL, *ret_place, "a NUL byte");
+                *ret_position = position_of(text, (size_t)(nul - text));
+                return fail_at(e, EINVAL, *ret_position, "a NUL byte");
         }
         size_t too_deep = find_too_deep(text, length, cap_depth);
         if (too_deep < length) {
-                *ret_place = place_of(text, too_deep);
-                return fail_at(e, ELOOP, *ret_place, "nested too deeply");
+                *ret_position = position_of(text, too_deep);
+                return fail_at(e, ELOOP, *ret_position, "nested too deeply");
         }
         json_error_t why;
         json_t *value = json_loadb(text, length, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &why);
         if (!value)
-                return fail_from_jansson(e, &why, ret_place);
+                return fail_from_jansson(e, &why, ret_position);
         *ret = value;
         return 0;
 }
@@ -89,12 +89,12 @@ static int parse(const char *text, size_t length, size_t cap_bytes, size_t cap_d
 int json_parse_bounded(const char *text, size_t length, size_t cap_bytes, size_t cap_depth, json_t **ret,
                        struct error *e, unsigned *ret_line, unsigned *ret_column)
 {
-        struct resolved_path place = { 0 };
-        int error = parse(text, length, cap_bytes, cap_depth, ret, e, &place);
+        struct text_position position = { 0 };
+        int error = parse(text, length, cap_bytes, cap_depth, ret, e, &position);
         if (ret_line)
-                *ret_line = place.line;
+                *ret_line = position.line;
         if (ret_column)
-                *ret_column = place.column;
+                *ret_column = position.column;
         return error;
 }
 

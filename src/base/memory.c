@@ -1,4 +1,4 @@
-/* Arenas: blocks that grow in size, bump allocation, one free for all. See memory.h. */
+/* Arenas: bump allocation in blocks that grow in size and are all freed together. See memory.h. */
 #include "base/memory.h"
 
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /*
- * Options; see options.h. The parser walks argv once. Every option, long or short, is added by add_use(), which checks
- * what applies to all of them: given once, not empty, one of the words. The arguments are untrusted, so messages show
- * them escaped and shortened.
+ * Options; see options.h. The parser walks argv once. Every option, long or short, is added by add_occurrence(), which
+ * checks what applies to all of them: given once, not empty, one of the words. The arguments are untrusted, so messages
+ * show them escaped and shortened.
  */
 #include "base/options.h"
 
@@ -62,11 +62,11 @@ struct escaped {
 
 static struct escaped escape_argument(const char *argument, size_t length)
 {
-        enum { LONGEST = 60 };
+        enum { SHOWN_MAX = 60 };
         struct escaped s = { .text = "?" };
         CLEANUP_TEXT struct text t = { 0 };
         size_t i = 0;
-        while (i < length && t.length < LONGEST && !t.failed) {
+        while (i < length && t.length < SHOWN_MAX && !t.failed) {
                 size_t step = text_utf8_sequence_length(argument + i, length - i);
                 text_add_escaped(&t, argument + i, step);
                 i += step;
@@ -126,7 +126,7 @@ static int check_value(struct parser *p, const struct option_row *row, const cha
                          escape_argument(value, strlen(value)).text);
 }
 
-static int add_use(struct parser *p, const struct option_row *row, const char *value, int index)
+static int add_occurrence(struct parser *p, const struct option_row *row, const char *value, int index)
 {
         struct options_result *r = p->result;
         if (row->id == OPTIONS_HELP_ID)
@@ -173,7 +173,7 @@ static int parse_name(struct parser *p, const char *argument)
                 if (error < 0)
                         return error;
         }
-        return add_use(p, row, value, index);
+        return add_occurrence(p, row, value, index);
 }
 
 /* -a, -ab, -pvalue, -p value */
@@ -188,7 +188,7 @@ static int parse_letters(struct parser *p, const char *argument)
                 const char *value = row->placeholder && c[1] ? c + 1 : NULL;
                 int error = row->placeholder && !value ? take_value(p, row, &value) : 0;
                 if (error == 0)
-                        error = add_use(p, row, value, index);
+                        error = add_occurrence(p, row, value, index);
                 if (error != 0 || value)
                         return error;
         }
@@ -238,7 +238,7 @@ int options_parse(const struct options_verb *verb, int argc, char **argv, int fi
 {
         *result = (struct options_result){ .verb = verb, .argc = argc, .argv = argv, .first = first };
         size_t slots = (argc > first ? (size_t)(argc - first) : 0) + 1;
-        /* Room for both lists. The uses are an array that doubles: all its copies together take twice its size. */
+        /* Room for both lists. The array of occurrences doubles when it is full: all its copies take twice its size. */
         size_t cap = slots * sizeof(char *) + 2 * OPTIONS_OCCURRENCES_MAX * sizeof(struct option_occurrence) + 4096;
         result->arena = arena_new(cap);
         result->positionals = arena_alloc(result->arena, slots * sizeof(char *));

@@ -21,7 +21,7 @@ enum {
         OPTIONS_TABLES_MAX = 5,            /* tables of one verb, and the NULL after them */
         OPTIONS_ROWS_MAX = 128,            /* rows of all tables of one verb */
         OPTIONS_WORDS_MAX = 16,            /* words of one OPTION_WORDS row */
-        OPTIONS_OCCURRENCES_MAX = 4096,           /* options on one command line */
+        OPTIONS_OCCURRENCES_MAX = 4096,    /* options on one command line */
         OPTIONS_POSITIONALS_MAX = 1 << 20, /* positionals on one command line; exec itself allows less */
         OPTIONS_WIDTH = 80,                /* columns of --help */
 };
@@ -85,30 +85,31 @@ struct option_occurrence {
 
 struct options_result {
         const struct options_verb *verb;
-        char **argv;                  /* as given to options_parse */
+        char **argv; /* this and the next two as given to options_parse() */
         int argc, first;
         const struct option_occurrence *uses; /* in the order of the command line */
         size_t use_count;
-        char **positionals;           /* NULL-terminated, so that a command can be executed from it */
+        char **positionals; /* NULL-terminated, so that a command can be executed from it */
         size_t positional_count;
-        struct arena *arena;          /* owns both lists */
+        struct arena *arena; /* owns both lists */
 };
 
 /* options_parse() found --help and stopped there: the caller prints the help and exits with success. */
 enum { OPTIONS_HELP = 1 };
 
 /*
- * Parses argv[first…argc). Returns 0, OPTIONS_HELP, or -errno with an error about the first mistake: -EINVAL for
- * one of the user, -E2BIG beyond a cap, -ENOMEM. *result needs no initialization and must be given to options_done()
- * after every return, failed ones too.
+ * Parses argv[first…argc). Returns 0, OPTIONS_HELP, or -errno with an error: -EINVAL for the user's first mistake,
+ * -E2BIG beyond a cap, -ENOMEM. *result needs no initialization and must be given to options_done(), after a failure
+ * too.
  */
 int options_parse(const struct options_verb *verb, int argc, char **argv, int first, struct options_result *result,
                   struct error *e);
 void options_done(struct options_result *result);
 #define CLEANUP_OPTIONS CLEANUP(options_done)
 
-/* Was the option given? Its value, or NULL; the last one if it was repeated. */
+/* Was the option given? */
 bool options_has(const struct options_result *result, int id);
+/* The option's value, the last one if it was repeated; NULL if the option was not given. */
 const char *options_value(const struct options_result *result, int id);
 
 /*

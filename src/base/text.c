@@ -73,22 +73,22 @@ char *text_take(struct text *t)
         return data;
 }
 
-/* The length of the sequence that this lead byte begins, and the smallest code point that needs that length. */
-static size_t lead_length(unsigned char c, uint32_t *ret_bits, uint32_t *ret_least)
+/* The length of the sequence that this lead byte begins, its bits, and the smallest code point of that length. */
+static size_t lead_length(unsigned char c, uint32_t *ret_bits, uint32_t *ret_min)
 {
         if (c >= 0xc2 && c <= 0xdf) {
                 *ret_bits = c & 0x1fU;
-                *ret_least = 0x80;
+                *ret_min = 0x80;
                 return 2;
         }
         if (c >= 0xe0 && c <= 0xef) {
                 *ret_bits = c & 0x0fU;
-                *ret_least = 0x800;
+                *ret_min = 0x800;
                 return 3;
         }
         if (c >= 0xf0 && c <= 0xf4) {
                 *ret_bits = c & 0x07U;
-                *ret_least = 0x10000;
+                *ret_min = 0x10000;
                 return 4;
         }
         return 0;
@@ -99,8 +99,8 @@ static size_t utf8_sequence(const unsigned char *s, size_t length)
 {
         if (s[0] < 0x80)
                 return 1;
-        uint32_t value = 0, least = 0;
-        size_t need = lead_length(s[0], &value, &least);
+        uint32_t value = 0, min = 0;
+        size_t need = lead_length(s[0], &value, &min);
         if (need == 0 || need > length)
                 return 0;
         for (size_t i = 1; i < need; i++) {
@@ -108,7 +108,7 @@ static size_t utf8_sequence(const unsigned char *s, size_t length)
                         return 0;
                 value = value << 6 | (s[i] & 0x3fU);
         }
-        if (value < least || value > 0x10ffff || (value >= 0xd800 && value <= 0xdfff))
+        if (value < min || value > 0x10ffff || (value >= 0xd800 && value <= 0xdfff))
                 return 0;
         return need;
 }
@@ -177,43 +177,44 @@ void text_add_escaped(struct text *t, const char *bytes, size_t length)
 enum { LONGEST_WORD = 48 };
 
 /* Edits (insert, delete, change, swap of neighbours) from a to b; SIZE_MAX beyond LONGEST_WORD. */
-static size_t distance(const char *a, const char *b)
+static size_t edit_distance(const char *a, const char *b)
 {
         size_t la = strlen(a), lb = strlen(b);
         if (la > LONGEST_WORD || lb > LONGEST_WORD)
                 return SIZE_MAX;
         size_t rows[3][LONGEST_WORD + 1];
-        size_t *before = rows[0], *last = rows[1], *now = rows[2];
+        size_t *two_back = rows[0], *previous = rows[1], *current = rows[2];
         for (size_t j = 0; j <= lb; j++)
-                last[j] = before[j] = j;
+                previous[j] = two_back[j] = j;
         for (size_t i = 1; i <= la; i++) {
-                now[0] = i;
+                current[0] = i;
                 for (size_t j = 1; j <= lb; j++) {
-                        size_t best = last[j - 1] + (a[i - 1] != b[j - 1]);
-                        if (last[j] + 1 < best)
-                                best = last[j] + 1;
-                        if (now[j - 1] + 1 < best)
-                                best = now[j - 1] + 1;
-                        if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && before[j - 2] + 1 < best)
-                                best = before[j - 2] + 1;
-                        now[j] = best;
+                        size_t best = previous[j - 1] + (a[i - 1] != b[j - 1]);
+                        if (previous[j] + 1 < best)
+                                best = previous[j] + 1;
+                        if (current[j - 1] + 1 < best)
+                                best = current[j - 1] + 1;
+                        if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
+                            two_back[j - 2] + 1 < best)
+                                best = two_back[j - 2] + 1;
+                        current[j] = best;
                 }
-                size_t *spare = before;
-                before = last;
-                last = now;
-                now = spare;
+                size_t *spare = two_back;
+                two_back = previous;
+                previous = current;
+                current = spare;
         }
-        return last[lb];
+        return previous[lb];
 }
 
 const char *text_suggest(const char *word, const char *const *candidates, size_t count)
 {
         const char *nearest = NULL;
-        size_t least = strlen(word) / 3 + 2;
+        size_t limit = strlen(word) / 3 + 2; /* a nearer candidate has a smaller distance */
         for (size_t i = 0; i < count; i++) {
-                size_t d = distance(word, candidates[i]);
-                if (d < least) {
-                        least = d;
+                size_t d = edit_distance(word, candidates[i]);
+                if (d < limit) {
+                        limit = d;
                         nearest = candidates[i];
                 }
         }

@@ -27,8 +27,8 @@ void text_done(struct text *t);
 char *text_take(struct text *t);
 
 /*
- * Adds untrusted text for a terminal: control characters and invalid UTF-8 are shown as \xNN, so that a file name or a
- * policy line cannot move the cursor or forge a line of our output.
+ * Adds untrusted text for a terminal: control characters, characters that reorder the text and invalid UTF-8 are shown
+ * as \xNN, so that a file name or a policy line cannot move the cursor or forge a line of our output.
  */
 void text_add_escaped(struct text *t, const char *bytes, size_t length);
 

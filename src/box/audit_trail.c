@@ -35,6 +35,7 @@ static int make_parents(struct arena *a, const char *path)
         return 0;
 }
 
+/* A new file in the user's state directory, named after the run's id. NULL with an error. */
 static const char *default_path(const struct report *r, const char *session, struct error *e)
 {
         const char *state = facts_state_dir(r->arena, *r->plan->home ? r->plan->home : NULL);
@@ -45,7 +46,7 @@ static const char *default_path(const struct report *r, const char *session, str
         return made < 0 ? NULL : path;
 }
 
-/* Refuses a path that the box may write: it could rewrite its own record. */
+/* Refuses a path that the box may write, because the box could then rewrite its own audit trail. */
 static int check_path(const struct report *r, const char *path, struct error *e)
 {
         char *copy = arena_strdup(r->arena, path);

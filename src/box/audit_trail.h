@@ -11,8 +11,8 @@ enum { AUDIT_SESSION_ID_SIZE = 17 };
 
 struct audit_trail {
         int fd; /* -1: no trail is kept */
-        char session[AUDIT_SESSION_ID_SIZE];
-        bool failed; /* a record could not be written */
+        char session[AUDIT_SESSION_ID_SIZE]; /* a random id of this run, in hexadecimal; every record has it */
+        bool failed; /* a record could not be written, so the trail is incomplete */
 };
 
 /*

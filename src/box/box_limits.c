@@ -21,8 +21,11 @@ static const struct limit_row {
         { PLAN_PROCESSES, "the number of processes" },
 };
 
-/* Names the first limit that the plan asks for, and its source. With best effort: a note and 0 instead of an error. */
-static int refuse(struct report *r, int code, const char *why, struct error *e)
+/*
+ * Fails with an error that names the first limit of the plan and its source. With best effort the error becomes a note,
+ * and 0 is returned.
+ */
+static int refuse_or_note(struct report *r, int code, const char *why, struct error *e)
 {
         const struct limit_row *row = limit_rows;
         while (row < limit_rows + ARRAY_SIZE(limit_rows) - 1 && !r->plan->scalar[row->scalar].value)
@@ -43,7 +46,7 @@ int box_limits_create(struct report *r, struct resource_group **ret, struct erro
 {
         struct error why = { 0 };
         int made = resource_group_make(r->plan, ret, &why);
-        return made < 0 ? refuse(r, -made, why.text, e) : 0;
+        return made < 0 ? refuse_or_note(r, -made, why.text, e) : 0;
 }
 
 static void describe_limit(struct report *r, enum plan_scalar which, const char *event, struct error *e)

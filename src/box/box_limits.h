@@ -14,8 +14,9 @@
 int box_limits_create(struct report *r, struct resource_group **ret, struct error *e);
 
 /*
- * Call it when the box has ended: reads into the report what it used, and which limit it reached. If the OOM killer
- * killed the whole box, the missing last message is reported as out of memory, not as a failure of ringwall.
+ * Call it when the box has ended: adds to the report what the box used, and which limit it reached. If the OOM killer
+ * killed the whole box, the report says out of memory; without this the keeper's missing last message would count as a
+ * failure of ringwall.
  */
 void box_limits_collect(struct report *r, const struct resource_group *group);
 

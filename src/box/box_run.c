@@ -31,7 +31,7 @@ int box_run_start(struct box_run *run, struct launch_request *request, struct er
         run->alive = true;
         run->over = false;
         if (seconds)
-                run->end = clock_ms() + (int64_t)seconds * 1000;
+                run->deadline = clock_ms() + (int64_t)seconds * 1000;
         return 0;
 }
 
@@ -80,18 +80,21 @@ int box_run_send(const struct box_run *run, enum box_message_kind kind, int numb
 
 int box_run_wait_ms(const struct box_run *run)
 {
-        int64_t left = run->end < 0 ? POLL_MS_MAX : run->end - clock_ms();
+        int64_t left = run->deadline < 0 ? POLL_MS_MAX : run->deadline - clock_ms();
         return left < 0 ? 0 : left > POLL_MS_MAX ? POLL_MS_MAX : (int)left;
 }
 
-/* SIGTERM first, then SIGKILL after a grace period. SIGCONT, because a stopped process cannot handle SIGTERM. */
+/*
+ * First call after the deadline: sends SIGTERM, and SIGCONT, because a stopped process cannot handle SIGTERM. After the
+ * grace period the run is over, and box_run_finish() kills the box.
+ */
 void box_run_check_time(struct box_run *run)
 {
-        if (run->over || run->end < 0 || clock_ms() < run->end)
+        if (run->over || run->deadline < 0 || clock_ms() < run->deadline)
                 return;
         run->over = run->timed_out; /* the grace period has expired too */
         run->timed_out = true;
-        run->end = clock_ms() + GRACE_MS;
+        run->deadline = clock_ms() + GRACE_MS;
         (void)box_run_send(run, BOX_SIGNAL, SIGTERM);
         (void)box_run_send(run, BOX_SIGNAL, SIGCONT);
 }

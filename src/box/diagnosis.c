@@ -36,7 +36,7 @@ static json_t *features_to_json(const struct probe_report *report)
         return object;
 }
 
-static json_t *needs_to_json(const struct level_requirement *const *unmet, size_t count)
+static json_t *requirements_to_json(const struct level_requirement *const *unmet, size_t count)
 {
         json_t *array = json_array();
         for (size_t i = 0; array && i < count; i++) {
@@ -53,8 +53,8 @@ static json_t *needs_to_json(const struct level_requirement *const *unmet, size_
 static json_t *level_to_json(const struct level_result *result)
 {
         return json_pack("{s:s, s:o, s:o, s:s?, s:s?}", "verdict", level_verdict_name(result->verdict), "shortfalls",
-                         needs_to_json(result->shortfalls, result->shortfall_count), "missing",
-                         needs_to_json(result->missing, result->missing_count), "remark", result->remark, "try",
+                         requirements_to_json(result->shortfalls, result->shortfall_count), "missing",
+                         requirements_to_json(result->missing, result->missing_count), "remark", result->remark, "try",
                          result->help);
 }
 

@@ -1,4 +1,4 @@
-/* What this machine can enforce: probes every wall and judges every level. */
+/* What this machine can enforce: probes every wall and evaluates every level. */
 #ifndef RINGWALL_BOX_DIAGNOSIS_H
 #define RINGWALL_BOX_DIAGNOSIS_H
 
@@ -17,7 +17,7 @@ struct diagnosis {
 /* Probes in child processes, which leave nothing behind. */
 void diagnosis_run(struct diagnosis *ret);
 
-/* NULL without memory. */
+/* The JSON of `ringwall doctor --json`; NULL without memory. */
 json_t *diagnosis_to_json(const struct diagnosis *d);
 
 #endif

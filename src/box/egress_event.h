@@ -12,8 +12,8 @@
 void egress_add_rule(const struct host_rule *rule, struct text *out);
 
 /*
- * Appends a refusal for the user: the host, the reason, the rule that refused it (which may be NULL) with its source,
- * and the flag that would allow it.
+ * Appends a refusal for the user: the host, the reason, `rule` (the one that refused, or NULL) with its source, and the
+ * flag that would allow the host.
  */
 void egress_event_explain(const struct egress_event *event, const struct host_rule *rule, struct text *out);
 

@@ -35,7 +35,10 @@ static bool is_printable(const char *text)
         return !*text;
 }
 
-/* Writes the proxy variables of the user's environment. Like other programs, accepts them in lower or upper case. */
+/*
+ * Writes the proxy variables of the user's environment, each preceded by a NUL, as egress_protocol.h says. Like other
+ * programs, accepts their names in lower or upper case.
+ */
 static int write_proxy_variables(int fd, struct error *e)
 {
         static const struct {
@@ -80,13 +83,13 @@ static int write_plan(const struct plan *plan, bool with_proxy_variables, struct
         return r < 0 ? r : TAKE_FD(fd);
 }
 
-/* Without a network namespace a box has no listeners; opens its proxies on the host's loopback and sends them. */
+/* Without a network namespace a box has no listeners: opens proxies on the host's loopback and sends them to egress. */
 static int open_proxies(const struct plan *plan, int egress, struct loopback_proxies *ret, struct error *e)
 {
         if (plan->scalar[PLAN_NAMESPACES].value & NAMESPACE_NET)
                 return 0;
         int r = loopback_proxies_open(ret, e);
-        return r < 0 ? r : proxies_send(ret, egress, e);
+        return r < 0 ? r : loopback_proxies_send(ret, egress, e);
 }
 
 static int start_process(struct report *r, struct audit_trail *trail, struct egress_process *ret, int *ret_socket,
@@ -105,6 +108,7 @@ static int start_process(struct report *r, struct audit_trail *trail, struct egr
         int done = open_proxies(r->plan, to_egress, &ret->proxies, e);
         if (done < 0)
                 return done;
+        /* descriptors 0 to 4 of egress; its standard output goes to our standard error */
         const int fds[EGRESS_FDS] = { plan_fd, STDERR_FILENO, STDERR_FILENO, to_front, to_keeper };
         int pid = helper_spawn("ringwall-egress", fds, EGRESS_FDS, e);
         if (pid < 0)
@@ -116,10 +120,10 @@ static int start_process(struct report *r, struct audit_trail *trail, struct egr
         return 0;
 }
 
-int egress_client_start(struct report *r, struct audit_trail *trail, struct egress_process *ret, int *ret_socket,
-                        struct error *e)
+int egress_process_start(struct report *r, struct audit_trail *trail, struct egress_process *ret, int *ret_socket,
+                         struct error *e)
 {
-        *ret = EGRESS_CLIENT_NONE;
+        *ret = EGRESS_PROCESS_NONE;
         int done = start_process(r, trail, ret, ret_socket, e);
         if (done < 0)
                 loopback_proxies_close(&ret->proxies);
@@ -159,13 +163,13 @@ static void handle_event(struct egress_process *g, const struct egress_event *ev
                                 egress_event_to_json(event, refusals_host_rule(&r->refused, r->plan, event)));
 }
 
-/* Kills and reaps egress. It exits with status 0 when its box ends; any other status means that it failed. */
+/* Kills and reaps egress. Unless it had exited because the box ended (status 0), the report gets a note. */
 static void stop_egress(struct egress_process *g)
 {
         int status = 0;
         pid_t reaped;
         fd_close(&g->events);
-        proxies_stop(&g->proxies);
+        loopback_proxies_stop(&g->proxies);
         if (g->pid <= 0)
                 return; /* reaped already; kill(0) would signal our own process group */
         (void)kill(g->pid, SIGKILL); /* has no effect on a zombie, and waitpid() cannot hang on a live process */
@@ -256,7 +260,7 @@ int egress_set_hosts(struct egress_process *g, const struct plan *plan, struct e
         const struct hosts before = refused->change_count ? refused->changes[refused->change_count - 1]
                                                           : plan_reachable_hosts(r->plan);
         int done = send_change(g, plan, e);
-        if (done < 0) { /* or the box could still reach hosts that were removed */
+        if (done < 0) { /* otherwise the box could still reach hosts that were removed */
                 stop_egress(g);
                 return done;
         }
@@ -268,7 +272,7 @@ int egress_set_hosts(struct egress_process *g, const struct plan *plan, struct e
         return 0;
 }
 
-void egress_client_stop(struct egress_process *g)
+void egress_process_stop(struct egress_process *g)
 {
         int64_t now = clock_ms(), until = now + EGRESS_TIMEOUT_MS;
         for (egress_receive(g); g->events >= 0 && now < until; egress_receive(g), now = clock_ms()) {
@@ -282,5 +286,5 @@ void egress_client_stop(struct egress_process *g)
                         ;
         }
         loopback_proxies_close(&g->proxies);
-        *g = EGRESS_CLIENT_NONE;
+        *g = EGRESS_PROCESS_NONE;
 }

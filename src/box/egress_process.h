@@ -17,20 +17,20 @@ struct egress_process {
         uint32_t closed;     /* the number of connections that the last change closed */
         struct loopback_proxies proxies; /* for a box without a network namespace */
 };
-#define EGRESS_CLIENT_NONE ((struct egress_process){ .events = -1, .proxies = LOOPBACK_PROXIES_NONE })
+#define EGRESS_PROCESS_NONE ((struct egress_process){ .events = -1, .proxies = LOOPBACK_PROXIES_NONE })
 
 /*
  * Starts egress for the report's plan. *ret_socket is for the keeper, which sends the box's listeners over it; the
  * caller closes it once the keeper has a copy. Returns 0 or -errno with an error.
  */
-int egress_client_start(struct report *r, struct audit_trail *trail, struct egress_process *ret, int *ret_socket,
-                        struct error *e);
+int egress_process_start(struct report *r, struct audit_trail *trail, struct egress_process *ret, int *ret_socket,
+                         struct error *e);
 
 /* Receives all pending events into the report and the trail, without blocking. */
 void egress_receive(struct egress_process *g);
 
-/* Call it when the box has ended: receives the remaining events until egress exits, or kills it after a timeout. */
-void egress_client_stop(struct egress_process *g);
+/* Call it when the box has ended: receives events until egress exits, and kills egress after a timeout. */
+void egress_process_stop(struct egress_process *g);
 
 /*
  * Replaces the hosts by those of `plan`, which must live as long as the report; with network.live: all, connections to

@@ -1,6 +1,6 @@
 /*
- * Facts about this machine; see gather_facts.h. HOME and the XDG variables are ignored unless they are absolute paths.
- * libidn2 converts host names beyond ASCII.
+ * Facts about this machine; see gather_facts.h. HOME and the XDG variables are ignored unless they are absolute paths
+ * in UTF-8. libidn2 converts host names beyond ASCII.
  */
 #include "box/gather_facts.h"
 
@@ -21,8 +21,8 @@
 #include "policy/path_pattern.h"
 
 /*
- * Without IDN2_USE_STD3_ASCII_RULES, which drops forbidden characters instead of refusing them. host_pattern.c checks
- * the name before and after the conversion.
+ * Does not set IDN2_USE_STD3_ASCII_RULES, which drops forbidden characters instead of refusing them: host_pattern.c
+ * checks the name before and after the conversion.
  */
 bool host_name_to_ascii(const char *name, char *ret, size_t size)
 {
@@ -88,7 +88,7 @@ const char *facts_state_dir(struct arena *a, const char *home)
 
 enum { ENTRIES_MAX = 256 };
 
-/* A directory that an installation has beside bin. */
+/* Is this the name of a directory that an installation has next to bin? */
 static bool is_part_of_prefix(const char *name)
 {
         static const char *const parts[] = { "lib", "lib64", "libexec", "share", "include" };
@@ -99,7 +99,7 @@ static bool is_part_of_prefix(const char *name)
 }
 
 /* Does this entry show that the directory is a repository, or contains one? Then it is not a toolchain. */
-static bool is_part_of_work(int directory, const char *name)
+static bool is_repository_entry(int directory, const char *name)
 {
         char inner[NAME_MAX + sizeof "/.git"];
         if (strcmp(name, ".git") == 0)
@@ -126,7 +126,7 @@ static bool looks_like_prefix(const char *directory)
                 if (strcmp(d->d_name, ".") == 0 || strcmp(d->d_name, "..") == 0)
                         continue;
                 has_part |= is_part_of_prefix(d->d_name);
-                excluded = ++entries > ENTRIES_MAX || d->d_type == DT_SOCK || is_part_of_work(fd, d->d_name);
+                excluded = ++entries > ENTRIES_MAX || d->d_type == DT_SOCK || is_repository_entry(fd, d->d_name);
         }
         (void)closedir(dir);
         return has_part && !excluded;

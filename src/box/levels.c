@@ -8,8 +8,8 @@
 #define WANTS false
 
 /*
- * The most serious first, among the NEEDS and among the WANTS: `help` is the command of the first missing need that has
- * one, or without missing needs of the first shortfall.
+ * The most serious first, among the NEEDS and among the WANTS: `help` comes from the first missing requirement that has
+ * one; if nothing is missing, from the first shortfall that has one.
  */
 static const struct level_requirement needs[] = {
         { ANY(FEATURE_LANDLOCK), LEVEL_STANDARD, LEVEL_MAXIMUM, NEEDS, "access to files cannot be denied" },

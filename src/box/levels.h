@@ -32,9 +32,9 @@ enum { LEVEL_REQUIREMENTS_MAX = 40 };
 
 struct level_result {
         enum level_verdict verdict;
-        const struct level_requirement *missing[LEVEL_REQUIREMENTS_MAX];    /* required, and not there */
+        const struct level_requirement *missing[LEVEL_REQUIREMENTS_MAX];    /* required, and not met */
         size_t missing_count;
-        const struct level_requirement *shortfalls[LEVEL_REQUIREMENTS_MAX]; /* wanted, and not there */
+        const struct level_requirement *shortfalls[LEVEL_REQUIREMENTS_MAX]; /* wanted, and not met */
         size_t shortfall_count;
         const char *remark; /* a restriction of this level that no feature lifts; NULL: none */
         const char *help;   /* the one command to try first; NULL when none is known or needed */

@@ -4,10 +4,11 @@
  * How it works: inotify watches the directories, because editors replace a file instead of writing it. After any event
  * for one of the names, all files are read and compiled again, as at the start.
  *
- * What an attacker controls: nothing, or the box could loosen its own policy. The box must not be able to write any of
- * the files, by any path: in a writable directory the plan's rules protect them, and if names cannot be enforced there,
- * or another mount or a hard link may lead to a file, watching it is refused. A file that did not exist at the start is
- * not watched, because it was not protected. Paths are resolved once, so that no symbolic link can redirect them later.
+ * What an attacker controls: nothing; otherwise the box could loosen its own policy. The box must not be able to write
+ * any of the files, by any path. In a writable directory the plan's rules protect them. If names cannot be enforced
+ * there, or another mount or a hard link may lead to a file, watching it is refused. A file that did not exist at the
+ * start is not watched, because it was not protected. Paths are resolved once, so that no symbolic link can redirect
+ * them later.
  */
 #include "box/live_policy.h"
 
@@ -40,7 +41,7 @@ static int watch_directory_of(const struct live_policy *l, struct arena *a, cons
         return 0;
 }
 
-/* The path of a rule; for a pattern, the deepest directory in front of its first wildcard. */
+/* The path of a rule; for a pattern, the deepest directory before its first wildcard. */
 static const char *root_of(struct arena *a, const struct rule *rule)
 {
         size_t length = rule->glob ? strcspn(rule->path, "*?[{") : strlen(rule->path);
@@ -144,7 +145,7 @@ static bool has_changed(const struct live_policy *l)
         return changed;
 }
 
-int live_policy_reload(struct live_policy *l, struct plan **ret, struct text *complaint)
+int live_policy_reload(struct live_policy *l, struct plan **ret, struct text *reason)
 {
         CLEANUP_DIAGNOSTICS struct diagnostics *m = diagnostics_new();
         struct error e = { 0 };
@@ -152,7 +153,7 @@ int live_policy_reload(struct live_policy *l, struct plan **ret, struct text *co
                 return 0;
         for (size_t i = 0; i < l->request.count; i++) {
                 if (l->request.items[i].kind < LOAD_FLAG && has_hard_links(l->request.items[i].value)) {
-                        text_format(complaint,
+                        text_format(reason,
                                     "%s has another name now (a hard link): the hosts stay as they were",
                                     l->request.items[i].value);
                         return -EPERM;
@@ -161,11 +162,11 @@ int live_policy_reload(struct live_policy *l, struct plan **ret, struct text *co
         int r = m ? load_plan(&l->request, m, ret, &e) : error_errno(&e, ENOMEM, "no memory");
         if (r == 0)
                 return 1;
-        text_add(complaint, "the policy has changed and cannot be used: the hosts stay as they were\n");
+        text_add(reason, "the policy has changed and cannot be used: the hosts stay as they were\n");
         if (r > 0)
-                diagnostics_print(m, complaint, false);
+                diagnostics_print(m, reason, false);
         else
-                text_add(complaint, e.text);
+                text_add(reason, e.text);
         return r > 0 ? -EBADMSG : r;
 }
 

@@ -25,10 +25,10 @@ int live_policy_open(struct live_policy *ret, struct arena *a, const struct load
 
 /*
  * Compiles the files again if one has changed. Returns 1 with a plan, for egress_set_hosts(); 0 when no file has
- * changed; -errno when the policy cannot be used, with the reason for the user in `complaint`. The caller owns the
- * plan, and keeps it as long as reports refer to its rules.
+ * changed; -errno when the policy cannot be used, with the reason for the user in `reason`. The caller owns the plan,
+ * and keeps it as long as reports refer to its rules.
  */
-int live_policy_reload(struct live_policy *l, struct plan **ret, struct text *complaint);
+int live_policy_reload(struct live_policy *l, struct plan **ret, struct text *reason);
 
 void live_policy_close(struct live_policy *l);
 

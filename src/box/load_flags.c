@@ -28,7 +28,7 @@ static const struct {
           .kind = LOAD_GRANT, .access = ACCESS_WRITE },
 };
 
-/* Of the keys that are for the tools, or of those that are not: the option with this index; NULL behind the last. */
+/* Flag number `index` of the keys that are for the tools, or of the other keys; NULL after the last. */
 static const struct option_row *key_option_at(size_t index, bool for_tools)
 {
         for (size_t i = 0; i < KEY_COUNT; i++) {

@@ -1,6 +1,6 @@
 /*
- * Loads policies; see load_policy.h. A file that exists but cannot be read is an error: if an unreadable ceiling were
- * skipped, its mode bits would disable it.
+ * Loads policies; see load_policy.h. A file that exists but cannot be read is an error: otherwise a ceiling could be
+ * disabled by making it unreadable.
  */
 #include "box/load_policy.h"
 
@@ -27,10 +27,10 @@ struct loader {
         struct settings policy;
         const struct settings **ceilings;
         size_t ceiling_count;
-        const char **own_files; /* ringwall's own: no box may write them (policy/host_facts.h) */
+        const char **own_files; /* files that ringwall trusts: no box may write them (policy/host_facts.h) */
         size_t own_file_count;
         const char *user_policy; /* the user's policy.yaml; NULL: it does not exist */
-        bool rejected;           /* a message says what is wrong: no plan is returned */
+        bool rejected;           /* `messages` has an error, so no plan is returned */
 };
 
 enum { OPTIONAL = 1 };
@@ -65,7 +65,7 @@ static int add_own_path(struct loader *l, const char *path)
         return 0;
 }
 
-/* Adds the path as written, its real path, and the symlinks in between: replacing any of them changes what is read. */
+/* Adds the path as given, its real path, and the symlinks in between: replacing any of them changes what is read. */
 static int add_own_file(struct loader *l, const char *path)
 {
         struct followed_links links = { 0 };
@@ -192,7 +192,7 @@ static int read_ceiling(struct loader *l, const char *path, int flags)
         if (r < 0)
                 return r;
         if (!ceiling->count)
-                return 0; /* the file does not exist, or has no settings */
+                return 0; /* no file, no settings, or an error that is reported already */
         l->rejected |= ceiling_check(ceiling) != 0;
         const struct settings **slot = arena_array_push(l->arena, &l->ceilings, &l->ceiling_count, sizeof(*slot));
         if (!slot)
@@ -286,19 +286,19 @@ static void check_user_policy(struct loader *l, const struct plan *plan)
         struct followed_links links = { 0 };
         const char *real;
         int followed = real_path(l->arena, l->user_policy, "", &real, &links);
-        const struct rule *around = rules_find_write_grant(&plan->rules, l->user_policy);
-        if (!around && real)
-                around = rules_find_write_grant(&plan->rules, real);
-        for (size_t i = 0; !around && i < links.count; i++)
-                around = rules_find_write_grant(&plan->rules, links.paths[i]);
+        const struct rule *grant = rules_find_write_grant(&plan->rules, l->user_policy);
+        if (!grant && real)
+                grant = rules_find_write_grant(&plan->rules, real);
+        for (size_t i = 0; !grant && i < links.count; i++)
+                grant = rules_find_write_grant(&plan->rules, links.paths[i]);
         l->rejected |= followed < 0 && followed != -ELOOP;
-        if (!around)
+        if (!grant)
                 return;
         diagnostic_error(
                 l->messages, (struct source){ .name = l->user_policy },
-                "unset XDG_CONFIG_HOME, or set it to another directory; a policy in this place is used only if "
+                "unset XDG_CONFIG_HOME, or set it to another directory; a policy there is used only if "
                 "--policy names it",
-                "this policy was found by XDG_CONFIG_HOME and lies inside %s, which the box may write", around->path);
+                "this policy was found by XDG_CONFIG_HOME and lies inside %s, which the box may write", grant->path);
         l->rejected = true;
 }
 
@@ -347,8 +347,8 @@ int load_plan(const struct load_request *request, struct diagnostics *m, struct 
 }
 
 /* Appends the item with the file's real path; leaves an optional file out if it does not exist. */
-static int pin_file(struct arena *a, const struct load_item *item, bool optional, struct load_item **list,
-                    size_t *count, struct error *e)
+static int add_real_path(struct arena *a, const struct load_item *item, bool optional, struct load_item **list,
+                         size_t *count, struct error *e)
 {
         CLEANUP_FREE char *real = realpath(item->value, NULL);
         if (!real && optional && (errno == ENOENT || errno == ENOTDIR))
@@ -375,12 +375,12 @@ int load_resolve_paths(const struct load_request *request, struct arena *a, stru
         const char *const defaults[] = { request->ignore_defaults ? NULL : LOAD_SYSTEM_POLICY, user_policy };
         for (size_t i = 0; r == 0 && i < ARRAY_SIZE(defaults); i++)
                 if (defaults[i])
-                        r = pin_file(a, &(struct load_item){ .kind = LOAD_POLICY, .value = defaults[i] }, true, &list,
-                                     &count, e);
+                        r = add_real_path(a, &(struct load_item){ .kind = LOAD_POLICY, .value = defaults[i] }, true,
+                                          &list, &count, e);
         for (size_t i = 0; r == 0 && i < request->count; i++) {
                 const struct load_item *item = &request->items[i];
                 if (item->kind < LOAD_FLAG) {
-                        r = pin_file(a, item, false, &list, &count, e);
+                        r = add_real_path(a, item, false, &list, &count, e);
                         continue;
                 }
                 struct load_item *slot = arena_array_push(a, &list, &count, sizeof *slot);

@@ -20,9 +20,10 @@
 #define LOAD_SYSTEM_POLICY "/etc/ringwall/policy.yaml"
 #define LOAD_SYSTEM_CEILING "/etc/ringwall/ceiling.yaml"
 
+/* The kinds before LOAD_FLAG are files; LOAD_FLAG and LOAD_GRANT are flags. Comparisons rely on this order. */
 enum load_item_kind { LOAD_POLICY, LOAD_SRT_SETTINGS, LOAD_CEILING, LOAD_FLAG, LOAD_GRANT };
 
-/* One file or flag, in the order of the command line. */
+/* One file or flag of a command line. */
 struct load_item {
         enum load_item_kind kind;
         enum key_id key;    /* LOAD_FLAG */
@@ -32,7 +33,7 @@ struct load_item {
 };
 
 struct load_request {
-        const struct load_item *items;
+        const struct load_item *items; /* in the order of the command line */
         size_t count;
         bool ignore_defaults; /* ignore the machine's policy and the user's; the machine's ceiling still applies */
 };
@@ -52,7 +53,7 @@ int load_resolve_paths(const struct load_request *request, struct arena *a, stru
 
 /*
  * Checks one file by itself: native, or srt's settings if it is JSON with srt's keys. Returns 0, 1 or -errno, as
- * load_plan(). For a file that cannot be read there is a message, and 1.
+ * load_plan(). A file that cannot be read is a mistake: 1, with a message.
  */
 int load_check_file(const char *path, struct diagnostics *m, struct error *e);
 

@@ -59,12 +59,12 @@ static int listen_at_free_port(uint16_t *ret_port, struct error *e)
 int loopback_proxies_open(struct loopback_proxies *ret, struct error *e)
 {
         struct loopback_proxies p = LOOPBACK_PROXIES_NONE;
-        int r = random_hex(p.where.token, sizeof p.where.token);
+        int r = random_hex(p.endpoints.token, sizeof p.endpoints.token);
         if (r < 0)
                 return error_errno(e, -r, "cannot make a token");
-        p.http = listen_at_free_port(&p.where.http, e);
+        p.http = listen_at_free_port(&p.endpoints.http, e);
         if (p.http >= 0)
-                p.socks = listen_at_free_port(&p.where.socks, e);
+                p.socks = listen_at_free_port(&p.endpoints.socks, e);
         if (p.http < 0 || p.socks < 0) {
                 r = p.http < 0 ? p.http : p.socks;
                 loopback_proxies_close(&p);
@@ -74,19 +74,19 @@ int loopback_proxies_open(struct loopback_proxies *ret, struct error *e)
         return 0;
 }
 
-int proxies_send(const struct loopback_proxies *p, int egress, struct error *e)
+int loopback_proxies_send(const struct loopback_proxies *p, int egress, struct error *e)
 {
-        struct egress_listener_message m = { .listener = LISTENER_HTTP_PROXY, .port = p->where.http };
-        memcpy(m.token, p->where.token, sizeof m.token);
+        struct egress_listener_message m = { .listener = LISTENER_HTTP_PROXY, .port = p->endpoints.http };
+        memcpy(m.token, p->endpoints.token, sizeof m.token);
         int r = packet_send(egress, &m, sizeof m, p->http);
         m.listener = LISTENER_SOCKS_PROXY;
-        m.port = p->where.socks;
+        m.port = p->endpoints.socks;
         if (r == 0)
                 r = packet_send(egress, &m, sizeof m, p->socks);
         return r < 0 ? error_errno(e, -r, "cannot send the proxies to egress") : 0;
 }
 
-void proxies_stop(const struct loopback_proxies *p)
+void loopback_proxies_stop(const struct loopback_proxies *p)
 {
         if (p->http >= 0)
                 (void)shutdown(p->http, SHUT_RDWR);

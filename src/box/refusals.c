@@ -1,5 +1,5 @@
 /*
- * What a box was refused; see refusals.h. An attacker controls which calls, names and hosts are tried, and how often.
+ * Refusals; see refusals.h. An attacker controls which calls, names and hosts are tried, and how often.
  */
 #include "box/refusals.h"
 
@@ -21,7 +21,7 @@ void refusals_add_path(struct refusals *r, const struct refused_path *path)
                 r->paths[r->path_count++] = *path;
 }
 
-/* Adds to the count if the same refusal is in the list already. */
+/* A refusal that is in the list already is only counted. */
 void refusals_add_host(struct refusals *r, struct arena *a, const struct egress_event *event)
 {
         size_t i = 0;
@@ -40,7 +40,7 @@ void refusals_add_host(struct refusals *r, struct arena *a, const struct egress_
 
 /* --- as text --- */
 
-/* For each group of calls whose refusal the filter notifies: what the user would call it, and what could allow it. */
+/* For each group of calls (platform_describe_call()): a name for the user, and what would allow the calls. */
 static const struct explanation {
         const char *group;
         const char *what;
@@ -59,7 +59,7 @@ static const struct explanation {
 };
 static const struct explanation beyond_loopback = { NULL, "reaching an address outside the box", PLAN_SCALAR_COUNT,
                                                     "--allow-domain HOST" };
-/* A network socket, by the reason why it was refused. */
+/* For a network socket there is one explanation for each reason why it can be refused. */
 static const struct explanation no_namespace = { NULL, "a network socket", PLAN_LEVEL,
                                                  "--level strict for the box's own loopback, or --allow-domain HOST" };
 static const struct explanation not_listed = { NULL, "a network socket", PLAN_NAMESPACES,

@@ -1,4 +1,4 @@
-/* Reports; see report.h. What an attacker controls: the command's words and its exit status. */
+/* Reports; see report.h. What an attacker controls: the command's arguments, its exit status, and what was refused. */
 #include "box/report.h"
 
 #include <signal.h>

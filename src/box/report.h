@@ -52,10 +52,10 @@ void report_init(struct report *r, struct arena *a, const struct plan *plan, cha
 /* Adds a message of the keeper; true when it was the last. */
 bool report_add_message(struct report *r, const struct box_message *m);
 
-/* Adds a note. */
+/* Adds a note: see `notes`. */
 void report_add_note(struct report *r, const char *text);
 
-/* The box ended without, or in spite of, the keeper's last message: END_TIMED_OUT, END_OUT_OF_MEMORY or END_FAILED. */
+/* Overrides what the keeper's last message said, if one came: END_TIMED_OUT, END_OUT_OF_MEMORY or END_FAILED. */
 void report_set_end(struct report *r, enum report_end how, const struct error *e);
 
 /* The exit status of `ringwall run`: the command's own, 128+signal, 124, 125, 126, 127. */

@@ -48,14 +48,14 @@ static bool is_pattern(const struct plan_env *env)
         return strchr(env->name, '*');
 }
 
-/* Is there a value to set, or one outside to pass on? */
+/* Does the plan set a value, or does the front have one to pass on? */
 static bool is_set(const struct plan *plan, const struct plan_env *env)
 {
         if (env->value || strcmp(env->name, "HOME") == 0 || strcmp(env->name, "TMPDIR") == 0)
                 return true;
         const char *outside = is_pattern(env) ? NULL : getenv(env->name);
         const struct rule *rule;
-        if (outside && strcmp(env->name, "SHELL") == 0) /* programs would start it */
+        if (outside && strcmp(env->name, "SHELL") == 0) /* programs start it, so the box must be able to read it */
                 return *outside == '/' && rules_decide(&plan->rules, outside, false, &rule) &&
                        rule->kind != RULE_PRIVATE;
         return outside;
@@ -64,7 +64,7 @@ static bool is_set(const struct plan *plan, const struct plan_env *env)
 /* NULL without memory. */
 static char *make_variable(struct arena *a, const struct plan *plan, const struct plan_env *env, const char *scratch)
 {
-        /* The box has its own HOME and TMPDIR. */
+        /* Unless the plan sets a value, these are the directories of the box, not those of the front. */
         if (!env->value && strcmp(env->name, "HOME") == 0)
                 return scratch && has_private_home(plan) ? arena_format(a, "HOME=%s/home", scratch)
                                                          : arena_format(a, "HOME=%s", *plan->home ? plan->home : "/");
@@ -73,6 +73,7 @@ static char *make_variable(struct arena *a, const struct plan *plan, const struc
         return arena_format(a, "%s=%s", env->name, env->value ? env->value : getenv(env->name));
 }
 
+/* Ignores case, so that a policy's http_proxy counts for HTTP_PROXY too. */
 static bool has_variable(const struct plan *plan, const char *name)
 {
         for (size_t i = 0; i < plan->env_count; i++)
@@ -92,7 +93,7 @@ static bool matches_a_pattern(const struct plan *plan, const char *name)
 /* For programs that use a proxy; in lower and upper case, because programs read one or the other. */
 static const struct {
         const char *name;
-        enum { BY_HTTP, BY_SOCKS, BY_NONE } way;
+        enum { BY_HTTP, BY_SOCKS, BY_NONE } proxy; /* BY_NONE: the hosts to reach without a proxy */
 } proxy_variables[] = {
         { "http_proxy", BY_HTTP },  { "HTTP_PROXY", BY_HTTP }, { "https_proxy", BY_HTTP }, { "HTTPS_PROXY", BY_HTTP },
         { "all_proxy", BY_SOCKS },  { "ALL_PROXY", BY_SOCKS }, { "no_proxy", BY_NONE },    { "NO_PROXY", BY_NONE },
@@ -102,7 +103,7 @@ static char *make_proxy_variable(struct arena *a, size_t index, const struct pro
 {
         const char *name = proxy_variables[index].name, *user = *proxies->token ? "ringwall:" : "",
                    *at = *proxies->token ? "@" : "";
-        switch (proxy_variables[index].way) {
+        switch (proxy_variables[index].proxy) {
         case BY_HTTP:
                 return arena_format(a, "%s=http://%s%s%s127.0.0.1:%u", name, user, proxies->token, at, proxies->http);
         case BY_SOCKS:
@@ -122,7 +123,10 @@ static bool is_proxy_variable(const char *name)
         return false;
 }
 
-/* Adds the variables outside that only a pattern names, and no others: a shell's functions are variables too. */
+/*
+ * Adds the front's variables that match a pattern and have no entry of their own. Leaves out names with bytes other
+ * than letters, digits and '_': bash exports its functions as variables with such names.
+ */
 static int add_matching(struct arena *a, const struct plan *plan, bool proxied, char **list, size_t *count)
 {
         static const char name_bytes[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
@@ -182,7 +186,7 @@ int start_box(struct launch_request *request, struct report *r, struct audit_tra
               struct error *e)
 {
         CLEANUP_FD int egress = -1;
-        ret->egress = EGRESS_CLIENT_NONE;
+        ret->egress = EGRESS_PROCESS_NONE;
         int done = start_check_supported(request->plan, e);
         char name[SCRATCH_LENGTH] = "";
         if (done == 0 && !(request->plan->scalar[PLAN_NAMESPACES].value & NAMESPACE_MOUNT))
@@ -201,17 +205,17 @@ int start_box(struct launch_request *request, struct report *r, struct audit_tra
         r->enforced.resources = ret->resources != NULL;
         r->enforced.egress = plan_needs_egress(request->plan);
         if (r->enforced.egress)
-                done = egress_client_start(r, trail, &ret->egress, &egress, e);
+                done = egress_process_start(r, trail, &ret->egress, &egress, e);
         request->egress = egress;
-        request->proxies = ret->egress.proxies.where.http ? &ret->egress.proxies.where : NULL;
+        request->proxies = ret->egress.proxies.endpoints.http ? &ret->egress.proxies.endpoints : NULL;
         request->environment = start_build_environment(r->arena, request->plan, request->scratch, request->proxies);
         if (done == 0 && !request->environment)
                 done = error_errno(e, ENOMEM, "no memory");
         if (done == 0)
                 done = launch_box(request, &ret->box, e);
         if (done < 0) {
-                fd_close(&egress);
-                egress_client_stop(&ret->egress);
+                fd_close(&egress); /* so that egress sees EOF and exits */
+                egress_process_stop(&ret->egress);
                 resource_group_remove(ret->resources);
                 ret->resources = NULL;
         }
@@ -220,7 +224,7 @@ int start_box(struct launch_request *request, struct report *r, struct audit_tra
 
 void running_box_finish(struct running_box *running, struct report *r)
 {
-        egress_client_stop(&running->egress);
+        egress_process_stop(&running->egress);
         box_limits_collect(r, running->resources);
         resource_group_remove(running->resources);
         running->resources = NULL;

@@ -41,7 +41,7 @@ struct running_box {
 int start_box(struct launch_request *request, struct report *r, struct audit_trail *trail, struct running_box *ret,
               struct error *e);
 
-/* Call it after box_close_fds() or box_kill(): ends egress, reads which limits were reached, and removes the group. */
+/* Call it after box_close_fds() or box_kill(): stops egress, reports the limits that were hit, removes the group. */
 void running_box_finish(struct running_box *running, struct report *r);
 
 #endif

@@ -2,8 +2,8 @@
  * Adds an entry to the text of a client's configuration file. Both formats are edited as text: every byte outside the
  * entry is kept, with its order, indentation and comments.
  *
- * The text is untrusted: it comes from a person's home or project. A text that is not well-formed, or that has the
- * entry in a form that cannot be replaced, is refused with its line and column.
+ * The text is untrusted: it comes from the user's home directory or project. A text that is not well-formed, or that
+ * has the entry in a form that cannot be replaced, is refused with its line and column.
  */
 #ifndef RINGWALL_CLI_CLIENT_CONFIG_H
 #define RINGWALL_CLI_CLIENT_CONFIG_H
@@ -33,7 +33,7 @@ enum edit_outcome {
 
 struct edit_result {
         struct text text;      /* the whole new file; with EDIT_CONFLICT, the existing entry */
-        unsigned line, column; /* the place of a failure, counted from 1; 0 if it has no place */
+        unsigned line, column; /* the position of a failure, counted from 1; 0 if it has none */
 };
 void edit_result_done(struct edit_result *c);
 #define CLEANUP_CONFIG_CHANGE CLEANUP(edit_result_done)
@@ -45,7 +45,7 @@ struct client_config_format {
         void (*print)(const struct client_entry *entry, struct text *out);
         /*
          * Adds the entry to a text, which must be followed by a NUL. Replaces an entry of the same name only with
-         * `force`. Returns an enum edit_outcome, or -errno with an error and a place.
+         * `force`. Returns an enum edit_outcome, or -errno with an error and its position.
          */
         int (*set)(const struct client_entry *entry, const char *text, size_t length, bool force,
                    struct edit_result *ret, struct error *e);

@@ -1,7 +1,7 @@
 /*
  * Configuration files; see client_config_file.h. path/workspace.h does the work: it finds a file and keeps it open, and
- * writes a new file completely to disk before renaming it into place. The backup is written in the same way, so it is
- * never incomplete.
+ * writes a new file completely to disk before renaming it to the old name. The backup is written in the same way,
+ * so it is never incomplete.
  */
 #include "cli/client_config_file.h"
 
@@ -23,7 +23,7 @@ void client_config_file_done(struct client_config_file *f)
         *f = CONFIG_FILE_NONE;
 }
 
-int client_config_file_read(const char *root, const char *path, size_t cap, struct client_config_file *ret,
+int client_config_file_read(const char *root, const char *path, size_t bytes_max, struct client_config_file *ret,
                             struct error *e)
 {
         int r = workspace_open(root, &ret->root, e);
@@ -39,7 +39,7 @@ int client_config_file_read(const char *root, const char *path, size_t cap, stru
                 return ret->data ? 0 : error_errno(e, ENOMEM, "cannot read %s", path);
         }
         CLEANUP_FD int fd = held_path_open(&ret->held, O_RDONLY, e);
-        return fd < 0 ? fd : fd_read_all(fd, ret->held.path, cap, &ret->data, &ret->length, e);
+        return fd < 0 ? fd : fd_read_all(fd, ret->held.path, bytes_max, &ret->data, &ret->length, e);
 }
 
 /* Finds an unused name beside the file. Older backups are never overwritten. */

@@ -1,6 +1,6 @@
 /*
  * Reads another program's configuration file, and replaces it atomically, with a backup beside it. Symlinks are
- * followed and never replaced, because people keep such files elsewhere and link to them.
+ * followed and never replaced, because users keep such files elsewhere and link to them.
  */
 #ifndef RINGWALL_CLI_CLIENT_CONFIG_FILE_H
 #define RINGWALL_CLI_CLIENT_CONFIG_FILE_H
@@ -21,10 +21,10 @@ void client_config_file_done(struct client_config_file *f);
 #define CLEANUP_CONFIG_FILE CLEANUP(client_config_file_done)
 
 /*
- * Reads the file at this path, of at most `cap` bytes. It is not an error if the file does not exist. Symlinks must not
- * lead out of the directory `root`.
+ * Reads the file at this path, of at most `bytes_max` bytes. A missing file is not an error. Symlinks must not lead out
+ * of the directory `root`.
  */
-int client_config_file_read(const char *root, const char *path, size_t cap, struct client_config_file *ret,
+int client_config_file_read(const char *root, const char *path, size_t bytes_max, struct client_config_file *ret,
                             struct error *e);
 
 /*

@@ -92,7 +92,7 @@ struct style {
         bool multiline; /* each member is on its own line */
 };
 
-/* The place of new text: each of its lines begins with this margin and `steps` steps of indentation. */
+/* Where new text goes: each of its lines begins with this margin and `steps` steps of indentation. */
 struct slot {
         const char *margin;
         size_t margin_length, steps;
@@ -190,7 +190,7 @@ static void print(const struct client_entry *entry, struct text *out)
         text_add(out, "\n");
 }
 
-/* Removes the place from the parser's message, because the caller prints it. */
+/* Removes the position from the parser's message, because the caller prints the position itself. */
 static int parse(const char *text, size_t length, json_t **ret, struct edit_result *c, struct error *e)
 {
         int r = edit_check_text(c, text, length, e); /* jansson does not detect every zero byte */

@@ -1,10 +1,10 @@
 /*
  * Adds an entry to a TOML file, as the table [section.name]; see client_config.h.
  *
- * How it works: the text is parsed statement by statement: table headers, and keys with values. Of a value only the end
- * is found (past strings of all four kinds, brackets, and comments inside arrays), so that no text inside a value is
- * mistaken for a header. The tables of the old entry, [section.name] and its subtables, are removed, each from its
- * header to its last value; comments after that are kept. The new entry takes the place of the first of them, or is
+ * How it works: the text is parsed statement by statement: table headers, and keys with values. A value is not parsed,
+ * but its end is found (past strings of all four kinds, brackets, and comments inside arrays), so that no text inside a
+ * value is mistaken for a header. The tables of the old entry, [section.name] and its subtables, are removed, each from
+ * its header to its last value; comments after that are kept. The new entry takes the place of the first of them, or is
  * appended to the file.
  *
  * TOML has other forms for the same data: inline tables, dotted keys, arrays of tables. Adding a table to one of these
@@ -16,7 +16,7 @@
 #include <errno.h>
 #include <string.h>
 
-enum { SPANS_MAX = 64 }; /* parts of one entry with other statements between them */
+enum { SPANS_MAX = 64 }; /* parts of one entry that are separated by other statements */
 
 struct span {
         size_t start, end;
@@ -26,7 +26,7 @@ struct reader {
         const char *text;
         size_t length, at;
         const struct client_entry *entry;
-        struct edit_result *change;
+        struct edit_result *result;
         struct error *error;
 
         struct span spans[SPANS_MAX];
@@ -59,7 +59,7 @@ static bool is_section(const struct path *p)
 
 static int fail(struct reader *r, size_t offset, const char *message)
 {
-        return edit_fail_at(r->change, r->text, offset, r->error, message);
+        return edit_fail_at(r->result, r->text, offset, r->error, message);
 }
 
 static void skip_blanks(struct reader *r)
@@ -347,9 +347,10 @@ static void replace(struct reader *r, struct text *out)
 
 /* --- the format --- */
 
-static int decide(struct reader *r, bool force)
+/* Compares the entry that was found with the new one, and writes the result. */
+static int make_change(struct reader *r, bool force)
 {
-        struct text *out = &r->change->text;
+        struct text *out = &r->result->text;
         if (!r->span_count) {
                 append(r, out);
                 return EDIT_ADDED;
@@ -369,13 +370,13 @@ static int set(const struct client_entry *entry, const char *text, size_t length
                struct error *e)
 {
         CLEANUP_JSON json_t *value = json_object();
-        struct reader r = { .text = text, .length = length, .entry = entry, .change = ret, .error = e, .value = value };
+        struct reader r = { .text = text, .length = length, .entry = entry, .result = ret, .error = e, .value = value };
         if (!value)
                 return error_errno(e, ENOMEM, "cannot store the entry");
         int failed = edit_check_text(ret, text, length, e);
         if (!failed)
                 failed = read_all(&r);
-        return failed ? failed : decide(&r, force);
+        return failed ? failed : make_change(&r, force);
 }
 
 const struct client_config_format client_config_toml = { "TOML", print, set };

@@ -14,7 +14,7 @@
 
 /* --- checks --- */
 
-static bool complain(const struct options_verb *verb, const struct option_row *row, const char *what)
+static bool report_mistake(const struct options_verb *verb, const struct option_row *row, const char *what)
 {
         fprintf(stderr, "docgen: %s%s%s %s\n", verb->path, row ? ": --" : "", row ? row->name : "", what);
         return false;
@@ -24,22 +24,22 @@ static bool check_row(const struct options_verb *verb, const struct option_row *
 {
         struct options_word words[OPTIONS_WORDS_MAX];
         if (!row->help || !*row->help)
-                return complain(verb, row, "has no help");
+                return report_mistake(verb, row, "has no help");
         if (!row->placeholder != (row->kind == OPTION_NONE))
-                return complain(verb, row, "must have a placeholder exactly when it takes a value");
+                return report_mistake(verb, row, "must have a placeholder exactly when it takes a value");
         if (row->kind == OPTION_WORDS && options_split_words(row->placeholder, words) < 2)
-                return complain(verb, row, "must name at least two words");
+                return report_mistake(verb, row, "must name at least two words");
         return true;
 }
 
 static bool check_pair(const struct options_verb *verb, const struct option_row *a, const struct option_row *b)
 {
         if (strcmp(a->name, b->name) == 0)
-                return complain(verb, a, "is in the table twice");
+                return report_mistake(verb, a, "is in the table twice");
         if (a->id == b->id)
-                return complain(verb, a, "shares its id with another option");
+                return report_mistake(verb, a, "shares its id with another option");
         if (a->letter && a->letter == b->letter)
-                return complain(verb, a, "shares its letter with another option");
+                return report_mistake(verb, a, "shares its letter with another option");
         return true;
 }
 
@@ -54,9 +54,9 @@ static bool check_verb(const struct options_verb *verb)
                         ok = check_pair(verb, a, b) && ok;
         }
         if (count > OPTIONS_ROWS_MAX)
-                return complain(verb, NULL, "has too many options");
+                return report_mistake(verb, NULL, "has too many options");
         if ((verb->positional != OPTION_NONE) != (verb->synopsis != NULL))
-                return complain(verb, NULL, "must have a synopsis exactly when it takes arguments");
+                return report_mistake(verb, NULL, "must have a synopsis exactly when it takes arguments");
         return ok;
 }
 
@@ -119,7 +119,7 @@ static const char *second_word(const struct options_verb *verb)
         return space ? space + 1 : NULL;
 }
 
-/* Is `first`, a group or another verb, the first word of this verb of two words? */
+/* Does this verb have two words, and is `first` (a group or another verb) the first of them? */
 static bool belongs_to(const struct options_verb *verb, const char *first)
 {
         size_t length = strlen(first);
@@ -164,7 +164,7 @@ static void add_second_words(struct text *t, const char *first)
 static const char bash_head[] =
         "# bash completion for ringwall. Generated from the tables of its options.\n"
         "\n"
-        "# Offers what compgen makes of these arguments for $cur.\n"
+        "# Completes $cur by compgen with these arguments.\n"
         "_ringwall_offer() {\n"
         "    mapfile -t COMPREPLY < <(compgen \"$@\" -- \"$cur\")\n"
         "}\n"
@@ -174,7 +174,7 @@ static const char bash_head[] =
         "    _ringwall_offer \"$@\"\n"
         "}\n"
         "\n"
-        "# Offers the words of verbs that may follow word number $1. Fails when something else may follow, too.\n"
+        "# Completes a word of a verb that starts after word number $1. Fails if an argument may follow too.\n"
         "_ringwall_words() {\n"
         "    case \"$(( COMP_CWORD - $1 )) ${COMP_WORDS[$1+1]}\" in\n";
 
@@ -348,6 +348,7 @@ static void add_zsh_entry(struct text *t, const char *word, const char *summary)
         text_add(t, "'\n");
 }
 
+/* `more` is "1" if `first` is a verb itself, so that an argument may follow too. */
 static void add_zsh_second_words(struct text *t, const char *first, const char *more)
 {
         text_format(t, "    '2 %s')\n        more=%s verbs=(\n", first, more);
@@ -362,8 +363,7 @@ static void add_zsh(struct text *t)
         text_add(t, "#compdef ringwall\n"
                     "# zsh completion for ringwall. Generated from the tables of its options.\n"
                     "\n"
-                    "# Offers the words of verbs behind those that stand in $words already. Fails when something else\n"
-                    "# may follow, too.\n"
+                    "# Completes a word of a verb, after those in $words. Fails if an argument may follow too.\n"
                     "_ringwall_words() {\n"
                     "    local -a verbs\n"
                     "    local more=0\n"
@@ -477,7 +477,7 @@ static void add_fish_verb(struct text *t, const struct options_verb *verb)
         }
 }
 
-/* Adds a word of a verb, both at the start of the command line and as an argument of `help`. */
+/* Completes a word of a verb, both at the start of the command line and as an argument of `help`. */
 static void add_fish_word(struct text *t, const char *previous, const char *word, const char *summary)
 {
         CLEANUP_TEXT struct text what = { 0 }, help = { 0 };

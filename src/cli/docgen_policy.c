@@ -74,7 +74,7 @@ static void add_set(struct text *t, const struct managed_set *set)
         text_add(t, "\n\n");
 }
 
-/* Not a managed set, because a policy cannot edit it. */
+/* The git hosts are not a managed set, because a policy cannot edit their list. */
 static void add_git_hosts(struct text *t)
 {
         text_add(t, "## git hosts, for which an entry without a port also allows port 22\n\n");

@@ -2,10 +2,10 @@
  * ringwall-doctor: reports what this machine can enforce.
  *
  * What it is for: the verb `ringwall doctor`. It is a separate program (docs/decisions/doctor-is-a-helper.md), because
- * its probes fork often and do dangerous things on purpose, and because `ringwall` must stay small.
+ * its probes fork often and try calls that can get a process killed, and because `ringwall` must stay small.
  *
- * How it works: every feature is probed (platform_probe), every level is judged (level_evaluate), and both results are
- * printed, for a person or as JSON. Child processes do the probing, and leave nothing behind (linux/probe_child.h).
+ * How it works: probes every feature (platform_probe), evaluates every level (level_evaluate), and prints both results,
+ * for the user or as JSON. Child processes do the probing, and leave nothing behind (linux/probe_child.h).
  *
  * What it trusts: the texts of reports are safe to print (feature_set). The environment only decides about colour, and
  * where a systemd manager is searched for.
@@ -27,7 +27,7 @@
 
 enum { NO_LEVEL_WORKS = 1 };
 
-/* --- for a person --- */
+/* --- for the user --- */
 
 enum {
         MARK_WIDTH = 8, /* "unasked" and a space */
@@ -144,17 +144,17 @@ static void add_features(struct page *p, const struct probe_report *report)
 }
 
 /* Several features often fail for one reason, namespaces for example. Then only the first is printed. */
-static bool is_same_reason(const struct probe_report *report, const struct level_requirement *const *lacking,
-                           size_t which)
+static bool is_repeated_reason(const struct probe_report *report, const struct level_requirement *const *unmet,
+                               size_t which)
 {
-        const char *detail = report->features[lacking[which]->any_of[0]].detail;
+        const char *detail = report->features[unmet[which]->any_of[0]].detail;
         for (size_t i = 0; i < which; i++)
-                if (strcmp(detail, report->features[lacking[i]->any_of[0]].detail) == 0)
+                if (strcmp(detail, report->features[unmet[i]->any_of[0]].detail) == 0)
                         return true;
         return false;
 }
 
-static void add_lacking(struct page *p, const struct level_requirement *need)
+static void add_unmet(struct page *p, const struct level_requirement *need)
 {
         char line[160];
         (void)snprintf(line, sizeof line, "%s (%s)", need->consequence, feature_info(need->any_of[0])->key);
@@ -166,16 +166,16 @@ static void add_reasons(struct page *p, const struct level_result *result, const
 {
         size_t omitted = 0;
         for (size_t i = 0; i < result->missing_count; i++) {
-                if (is_same_reason(report, result->missing, i))
+                if (is_repeated_reason(report, result->missing, i))
                         omitted++;
                 else
-                        add_lacking(p, result->missing[i]);
+                        add_unmet(p, result->missing[i]);
         }
         if (omitted)
                 text_format(&p->text, "%*sand %zu more, for the same reasons\n", 2 + LEVEL_WIDTH + 2, "", omitted);
         /* The shortfalls of a level that does not work are not printed. */
         for (size_t i = 0; !result->missing_count && i < result->shortfall_count; i++)
-                add_lacking(p, result->shortfalls[i]);
+                add_unmet(p, result->shortfalls[i]);
 }
 
 static void add_level(struct page *p, enum level level, const struct diagnosis *d)

@@ -22,6 +22,7 @@ bool load_item_from_option(const struct options_result *r, const struct option_o
         const struct option_occurrence *first = options_next(r, FLAG_ID_WORKSPACE, NULL);
         bool is_further = use->row->id == FLAG_ID_WORKSPACE && use != first;
         size_t name;
+        /* Only the verbs of mcp accept NAME=DIRECTORY. */
         if (use->row->id == FLAG_ID_WORKSPACE && (r->verb == &mcp_usage || r->verb == &mcp_install_usage))
                 value = parse_workspace_option(value, &name);
         return load_item_from_flag(is_further ? "rw" : use->row->name, value, ret) == 0;

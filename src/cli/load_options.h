@@ -16,9 +16,7 @@ int load_request_from_options(struct arena *a, const struct options_result *r, s
 bool load_item_from_option(const struct options_result *r, const struct option_occurrence *use, const char *value,
                            struct load_item *ret);
 
-/*
- * The directory in DIRECTORY or NAME=DIRECTORY. *ret_name is the length of the name, 0 if there is none.
- */
+/* Returns the directory in DIRECTORY or NAME=DIRECTORY. *ret_name is the length of the name, 0 if there is none. */
 const char *parse_workspace_option(const char *value, size_t *ret_name);
 
 #endif

@@ -31,7 +31,7 @@ static int refuse_option(const char *option)
         return program_usage_error(NULL, "unknown option '%s' before the verb", shown.data);
 }
 
-/* No verb was given, or only a group's name. Help that was not requested goes to standard error. */
+/* For a command line with no verb, or only a group's name. Help that was not requested goes to standard error. */
 static int explain(const struct verb_group *group, bool requested)
 {
         CLEANUP_TEXT struct text t = { 0 };

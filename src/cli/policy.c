@@ -52,12 +52,12 @@ int verb_policy_check(struct options_result *r)
         for (size_t i = 0; i < r->positional_count; i++) {
                 const char *name = r->positionals[i];
                 struct error e = { 0 };
-                int one = load_check_file(name, m, &e);
-                if (one < 0)
+                int checked = load_check_file(name, m, &e);
+                if (checked < 0)
                         return program_error("policy check", "%s", e.text);
-                ok &= one == 0;
-                json_array_append_new(files, json_pack("{s:o, s:b}", "file", name_to_json(name), "ok", one == 0));
-                if (one == 0) {
+                ok &= checked == 0;
+                json_array_append_new(files, json_pack("{s:o, s:b}", "file", name_to_json(name), "ok", checked == 0));
+                if (checked == 0) {
                         text_add_escaped(&out, name, strlen(name));
                         text_add(&out, ": ok\n");
                 }
@@ -70,14 +70,14 @@ int verb_policy_check(struct options_result *r)
         return program_print(&out, code);
 }
 
-/* A policy in the workspace may have been written by the agent, so it is not used unless a person names it. */
+/* A policy in the workspace may have been written by the agent, so it is not used unless the user names it. */
 static void note_policy_in_workspace(struct diagnostics *m, const struct plan *plan)
 {
         static const char *const names[] = { "ringwall.yaml", ".ringwall.yaml" };
         for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
                 char path[POLICY_TEXT_MAX + 32];
                 (void)snprintf(path, sizeof path, "%s/%s", plan->workspace, names[i]);
-                bool used = false;
+                bool used = false; /* a policy in use has a protect rule (policy/host_facts.h, own_files) */
                 for (size_t j = 0; j < plan->rules.count; j++)
                         used |= plan->rules.list[j].kind == RULE_PROTECT && strcmp(plan->rules.list[j].path, path) == 0;
                 if (!used && access(path, F_OK) == 0)

@@ -1,6 +1,6 @@
 /*
- * Prints a plan. Rules of the same kind and source form one paragraph, so that the hundred entries of the managed sets
- * take only a dozen paragraphs; a rule that a person wrote has its own, with its line.
+ * Prints a plan. Rules of the same kind and source form one paragraph, so that the managed sets take one paragraph per
+ * group; a rule that the user wrote has its own, with its line.
  */
 #include "cli/policy_show.h"
 
@@ -107,8 +107,8 @@ static void show_paths(struct show *s, const struct rule *rules, size_t count)
 }
 
 /*
- * Without a guard, no rule can deny anything inside a writable directory. `run` refuses a plan with such a rule if a
- * person wrote it.
+ * Without a guard, no rule can deny anything inside a writable directory. Some of these rules make `run` refuse the
+ * plan; of the others it prints a note (landlock_only_check()).
  */
 static bool is_unenforced(const struct plan *plan, const struct rule *rule)
 {
@@ -217,10 +217,10 @@ static void show_gate(struct show *s, const struct plan *plan)
                 show_entry(s, "deny", names.data ? names.data : "", first->from, first->set);
         }
         for (size_t i = 0; i < plan->secret_count; i++) {
-                CLEANUP_TEXT struct text shape = { 0 };
-                text_format(&shape, "%s: ", plan->secrets[i].name);
-                text_add_escaped(&shape, plan->secrets[i].expression, strlen(plan->secrets[i].expression));
-                show_entry(s, "redact", shape.data ? shape.data : "", plan->secrets[i].from, NULL);
+                CLEANUP_TEXT struct text pattern = { 0 };
+                text_format(&pattern, "%s: ", plan->secrets[i].name);
+                text_add_escaped(&pattern, plan->secrets[i].expression, strlen(plan->secrets[i].expression));
+                show_entry(s, "redact", pattern.data ? pattern.data : "", plan->secrets[i].from, NULL);
         }
 }
 

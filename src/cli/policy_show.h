@@ -1,4 +1,4 @@
-/* Prints a plan for a person: each value and rule with its source. */
+/* Prints a plan for the user: each value and rule with its source. */
 #ifndef RINGWALL_CLI_POLICY_SHOW_H
 #define RINGWALL_CLI_POLICY_SHOW_H
 

@@ -1,6 +1,6 @@
 /*
- * What ringwall and its helpers share; see front.h. Output is written with SIGPIPE ignored, so that a closed pipe is an
- * error with an exit code, like a full disk. SIGPIPE is ignored only during a write, because programs that a verb
+ * What ringwall and its helpers share; see program.h. Output is written with SIGPIPE ignored, so that a closed pipe is
+ * an error with an exit code, like a full disk. SIGPIPE is ignored only during a write, because programs that a verb
  * starts would inherit the disposition.
  */
 #include "cli/program.h"
@@ -87,7 +87,7 @@ int program_usage_error(const char *path, const char *format, ...)
         return program_print_error(&t);
 }
 
-static int complain_output(int error)
+static int output_error(int error)
 {
         return program_error(NULL, "cannot write the output: %s", strerrordesc_np(error));
 }
@@ -95,7 +95,7 @@ static int complain_output(int error)
 int program_print(const struct text *t, int code)
 {
         int error = write_text(STDOUT_FILENO, t);
-        return error < 0 ? complain_output(-error) : code;
+        return error < 0 ? output_error(-error) : code;
 }
 
 bool program_is_styled(int fd)
@@ -126,5 +126,5 @@ int program_finish(int code)
         struct sigaction before = ignore_sigpipe();
         int error = fflush(stdout) != 0 ? errno : ferror(stdout) ? EIO : 0;
         (void)sigaction(SIGPIPE, &before, NULL);
-        return error ? complain_output(error) : code;
+        return error ? output_error(error) : code;
 }

@@ -1,4 +1,4 @@
-/* ringwall run: a command in a box. */
+/* `ringwall run`: runs a command in a box. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -53,6 +53,7 @@ static int open_report(const char *where, int *ret_fd)
                 *ret_fd = fcntl((int)strtol(where, NULL, 10), F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
         else /* follows no symlink: a command that ran earlier could have planted one */
                 *ret_fd = fd_open_no_symlinks(AT_FDCWD, where, O_WRONLY | O_CREAT | O_TRUNC | O_NOCTTY, 0600);
+        /* fcntl() returns -1 and sets errno, fd_open_no_symlinks() returns -errno */
         int code = *ret_fd == -1 ? errno : -*ret_fd;
         return *ret_fd < 0 ? program_error(verb, "cannot open %s for the report: %s", where, strerrordesc_np(code)) : 0;
 }
@@ -102,7 +103,10 @@ static void print_left_out_grants(const struct report *r)
         }
 }
 
-/* Prints refusals if the command failed; with -v always, and what was enforced; with -q only ringwall's own errors. */
+/*
+ * Prints refused hosts and, if the command failed, refused calls and paths. With -v prints them all in any case, and
+ * what was enforced; with -q only ringwall's own errors.
+ */
 static void print_outcome(const struct report *r, bool quiet, bool verbose)
 {
         CLEANUP_TEXT struct text out = { 0 };
@@ -125,9 +129,7 @@ static void print_outcome(const struct report *r, bool quiet, bool verbose)
 
 /* --- the run --- */
 
-/*
- * Starts the box and waits until it has ended. The result is in the report. Returns what box_run_finish() returns.
- */
+/* Starts the box and waits until it has ended. The result is in the report. Returns what box_run_finish() returns. */
 static int run_in_box(struct box_run *run, const struct load_request *policy, bool quiet)
 {
         const struct report *r = &run->report;

@@ -1,18 +1,18 @@
 /*
  * The front's event loop while a box runs; see supervise.h. "We" is the front.
  *
- * Signals are read from a signalfd. All are forwarded to the command, which is in another session and gets none of them
- * from the terminal. With a terminal, SIGWINCH only changes the size of the command's terminal.
+ * Signals are read from a signalfd and forwarded to the command, which is in another session and gets none of them from
+ * our terminal. If the command has a terminal, SIGWINCH only changes the size of that terminal.
  *
  * Job control: when the command stops, for example by Ctrl-Z, we release the terminal and stop ourselves, so that the
- * shell sees a stopped job. When the shell continues us, we continue the command. With a terminal we stop our whole
- * process group, as Ctrl-Z would have done, because the shell waits for every process of a job. The kernel does not
- * stop an orphaned process group, because no shell would continue it; then the command is continued at once.
+ * shell sees a stopped job. When the shell continues us, we continue the command. If the command has a terminal we stop
+ * our whole process group, as Ctrl-Z would have done, because the shell waits for every process of a job. The kernel
+ * does not stop an orphaned process group, because no shell would continue it; then the command is continued at once.
  *
  * A command that was stopped by SIGTTIN or SIGTTOU gets the terminal if we are in the foreground. In the background we
  * stop too, by the same signal, so a job behaves as it would without a box.
  *
- * The time limit also holds while we are stopped, because other processes of the box may be running: a timer sends us
+ * The time limit also applies while we are stopped, because other processes of the box may be running: a timer sends us
  * SIGCONT at the deadline.
  */
 #include "cli/supervise.h"
@@ -72,7 +72,7 @@ static void handle_continue(struct supervision *s, int number)
 static const struct {
         int number;
         void (*handle)(struct supervision *s, int number);
-} received[] = {
+} signal_handlers[] = {
         { SIGINT, forward_signal },  { SIGTERM, forward_signal },  { SIGHUP, forward_hangup },
         { SIGQUIT, forward_signal }, { SIGUSR1, forward_signal },  { SIGUSR2, forward_signal },
         { SIGTSTP, forward_signal }, { SIGWINCH, forward_resize }, { SIGCONT, handle_continue },
@@ -82,11 +82,11 @@ int supervise_prepare(int *ret_signals)
 {
         sigset_t set;
         (void)sigemptyset(&set);
-        for (size_t i = 0; i < ARRAY_SIZE(received); i++) {
+        for (size_t i = 0; i < ARRAY_SIZE(signal_handlers); i++) {
                 struct sigaction before;
                 /* An ignored signal stays ignored: nohup, or a background job of a shell without job control. */
-                if (sigaction(received[i].number, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
-                        (void)sigaddset(&set, received[i].number);
+                if (sigaction(signal_handlers[i].number, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+                        (void)sigaddset(&set, signal_handlers[i].number);
         }
         if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
                 return -errno;
@@ -98,9 +98,9 @@ static void handle_signals(struct supervision *s)
 {
         struct signalfd_siginfo info;
         while (read(s->signals, &info, sizeof info) == sizeof info)
-                for (size_t i = 0; i < ARRAY_SIZE(received); i++)
-                        if (received[i].number == (int)info.ssi_signo)
-                                received[i].handle(s, received[i].number);
+                for (size_t i = 0; i < ARRAY_SIZE(signal_handlers); i++)
+                        if (signal_handlers[i].number == (int)info.ssi_signo)
+                                signal_handlers[i].handle(s, signal_handlers[i].number);
 }
 
 /* --- job control --- */
@@ -113,19 +113,19 @@ static sigset_t set_of(int number)
         return set;
 }
 
-/* Stops us until SIGCONT, at the latest until `end` (-1: no limit). False if the kernel did not stop us. */
-static bool stop_self(int number, bool group, int64_t end)
+/* Stops us until SIGCONT, at the latest until `deadline` (-1: none). False if the kernel did not stop us. */
+static bool stop_self(int number, bool group, int64_t deadline)
 {
         static const struct timespec at_once;
         sigset_t stop = set_of(number), cont = set_of(SIGCONT), mask;
         struct sigevent wake = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGCONT };
-        struct itimerspec when = { .it_value = { .tv_sec = end / 1000, .tv_nsec = end % 1000 * 1000000 } };
+        struct itimerspec when = { .it_value = { .tv_sec = deadline / 1000, .tv_nsec = deadline % 1000 * 1000000 } };
         timer_t timer;
-        bool timed = end >= 0 && timer_create(CLOCK_MONOTONIC, &wake, &timer) == 0;
+        bool timed = deadline >= 0 && timer_create(CLOCK_MONOTONIC, &wake, &timer) == 0;
         (void)sigprocmask(SIG_BLOCK, &stop, &mask);
         (void)kill(group ? 0 : getpid(), number);
         if (timed)
-                (void)timer_settime(timer, TIMER_ABSTIME, &when, NULL); /* after kill(), which cancels SIGCONT */
+                (void)timer_settime(timer, TIMER_ABSTIME, &when, NULL); /* after kill(), which discards SIGCONT */
         (void)sigprocmask(SIG_UNBLOCK, &stop, NULL); /* the process stops here */
         (void)sigprocmask(SIG_SETMASK, &mask, NULL);
         if (timed)
@@ -141,9 +141,12 @@ static void handle_stop(struct supervision *s, int number)
         if (!claimed) {
                 bool reclaim = wants_terminal || t->claimed;
                 terminal_restore(t);
-                bool stopped = stop_self(wants_terminal ? number : SIGTSTP, t->replaced != 0, s->run->end);
+                bool stopped = stop_self(wants_terminal ? number : SIGTSTP, t->replaced != 0, s->run->deadline);
                 claimed = reclaim && terminal_set_raw(t);
-                /* The command would stop for ever. Without a box its read would fail with EIO; a hangup is closest. */
+                /*
+                 * Our process group is orphaned, so the command would stop again and again. Without a box its read
+                 * would fail with EIO; a hangup is the closest to that.
+                 */
                 if (wants_terminal && !claimed && !stopped)
                         terminal_hang_up(t);
         }
@@ -158,12 +161,12 @@ static void handle_messages(struct supervision *s)
         CLEANUP_FD int fd = -1;
         const struct report *r = &s->run->report;
         size_t printed = r->note_count;
-        bool received_one = box_run_receive(s->run, &m, &fd);
+        bool has_message = box_run_receive(s->run, &m, &fd);
         for (; !s->quiet && printed < r->note_count; printed++)
                 program_message("run", "%s", r->notes[printed]);
-        if (received_one && m.kind == BOX_TERMINAL)
+        if (has_message && m.kind == BOX_TERMINAL)
                 terminal_attach(s->terminal, TAKE_FD(fd));
-        if (received_one && m.kind == BOX_STOPPED)
+        if (has_message && m.kind == BOX_STOPPED)
                 handle_stop(s, m.number);
 }
 
@@ -171,12 +174,12 @@ static void handle_messages(struct supervision *s)
 
 static void handle_policy_change(struct supervision *s)
 {
-        CLEANUP_TEXT struct text complaint = { 0 };
+        CLEANUP_TEXT struct text reason = { 0 };
         struct error e = { 0 };
         struct plan *plan = NULL; /* never freed: the report points to its rules */
-        int r = live_policy_reload(s->live, &plan, &complaint);
+        int r = live_policy_reload(s->live, &plan, &reason);
         if (r < 0)
-                program_message("run", "%s", complaint.data ? complaint.data : "no memory");
+                program_message("run", "%s", reason.data ? reason.data : "no memory");
         else if (r > 0 && egress_set_hosts(&s->run->running.egress, plan, &e) < 0)
                 program_message("run", "%s", e.text);
 }

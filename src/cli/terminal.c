@@ -1,10 +1,10 @@
 /*
- * The person's terminal.
+ * The user's terminal.
  *
  * What it is for: a command in a box has its own pseudoterminal (linux/pty.c has the reasons). This file relays input,
- * output and size between the person's terminal and the command's.
+ * output and size between the user's terminal and the command's.
  *
- * How it works: while the person's terminal is claimed, it is in raw mode. So every key, including Ctrl-C, Ctrl-Z and
+ * How it works: while the user's terminal is claimed, it is in raw mode. So every key, including Ctrl-C, Ctrl-Z and
  * Ctrl-D, is a byte that is sent to the command's terminal, which turns it into a signal or EOF for its own foreground
  * process group. Nothing is interpreted here.
  *
@@ -14,12 +14,12 @@
  * SIGTTOU). Until then its keys send signals to our process group, which supervise.c forwards, and it does the output
  * processing, so the command's terminal must not.
  *
- * Restoring: the modes are restored when we exit or stop. Signals that supervise.c reads from its signalfd end in the
- * normal path; the other deadly signals have a handler. Only SIGKILL and SIGSTOP leave the terminal raw. Unread input
+ * Restoring: the modes are restored when we exit or stop. Signals that supervise.c reads from its signalfd lead to a
+ * normal exit; the other deadly signals have a handler. Only SIGKILL and SIGSTOP leave the terminal raw. Unread input
  * is discarded with the modes: it was typed for the command, or is the terminal's reply to an escape sequence of the
  * command, and the shell must not execute it.
  *
- * The person's terminal is the first of the three descriptors that is a terminal. If another descriptor is a different
+ * The user's terminal is the first of the three descriptors that is a terminal. If another descriptor is a different
  * terminal, it is replaced too, and its output appears on the first.
  *
  * An attacker controls the bytes that are shown, as with every program that writes to a terminal.
@@ -37,7 +37,7 @@
 
 #include "base/fd.h"
 
-enum { DRAIN_MS = 2000 }; /* if the person's terminal accepts no output for this long, the rest is dropped */
+enum { DRAIN_MS = 2000 }; /* if the user's terminal accepts no output for this long, the rest is dropped */
 
 /* --- modes --- */
 
@@ -76,7 +76,7 @@ static void catch_deadly_signals(void)
                 (void)sigaction(number, &action, NULL);
 }
 
-/* Switches OPOST, by which the command's terminal turns NL into CR NL. Returns the old value. */
+/* Switches OPOST of the command's terminal, which turns NL into CR NL. Returns whether it was on. */
 static bool set_output_processing(int master, bool on)
 {
         struct termios modes;
@@ -121,6 +121,7 @@ void terminal_init(struct terminal *t)
 {
         struct termios modes;
         *t = (struct terminal){ .in = -1, .out = -1, .master = -1 };
+        /* A terminal that was hung up is still a terminal: isatty() fails with EIO then. */
         for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
                 t->replaced |= isatty(fd) || (errno != ENOTTY && errno != EBADF && errno != EINVAL) ? 1U << fd : 0U;
         if (!t->replaced)
@@ -228,7 +229,7 @@ static bool write_from(struct terminal_buffer *p, int to)
 void terminal_watch(const struct terminal *t, struct pollfd events[TERMINAL_EVENTS])
 {
         int wanted = (is_empty(&t->shown) ? POLLIN : 0) | (is_empty(&t->typed) ? 0 : POLLOUT);
-        /* After a hangup, poll() would report the person's terminal again and again. */
+        /* Without the command's terminal nothing would read typed input, and poll() would report it again and again. */
         bool reads = t->claimed && t->master >= 0 && is_empty(&t->typed);
         events[0] = (struct pollfd){ .fd = reads ? t->in : -1, .events = POLLIN };
         events[1] = (struct pollfd){ .fd = is_empty(&t->shown) ? -1 : t->out, .events = POLLOUT };

@@ -91,7 +91,7 @@ static const struct options_verb policy_show = {
 };
 
 static const char *const policy_schema_description[] = {
-        "Editors use it to complete keys and to mark mistakes in a policy.",
+        "Editors use the schema to complete keys and to mark mistakes in a policy.",
         NULL
 };
 
@@ -211,7 +211,7 @@ static void add_about(struct text *t)
                     "\n"
                     "ringwall confines AI agents and the programs they start: the files they may\n"
                     "touch, the hosts they may reach, the system calls they may make and the\n"
-                    "resources they may burn. The kernel enforces it, without root.\n");
+                    "resources they may use. The kernel enforces it, without root.\n");
 }
 
 void verbs_add_help(struct text *t, const struct verb_group *only, bool styled)

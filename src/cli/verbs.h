@@ -25,7 +25,7 @@ extern const size_t verbs_count;
 extern const struct verb_group verb_groups[];
 extern const size_t verb_groups_count;
 
-/* The verb that the first words of a command line name, or else the group, or neither. */
+/* What the first words of a command line name: a verb, a group, or nothing. */
 struct verb_match {
         const struct verb *verb;
         const struct verb_group *group;
@@ -39,7 +39,7 @@ int verbs_report_unknown(const char *const *words, int count);
 /* Adds the list of all verbs, or of the verbs of one group. */
 void verbs_add_help(struct text *t, const struct verb_group *only, bool styled);
 
-/* Ids of options that belong to a single verb. The ids of run_options.h begin at 100. */
+/* Ids of options of `policy check` and `policy show`. The policy's flags in the same verb begin at KEY_FLAG_ID. */
 enum verb_option {
         VERB_OPTION_JSON = 1,
 };

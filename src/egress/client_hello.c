@@ -7,8 +7,8 @@
  * a copy. Nested blocks must be filled exactly by their contents; `left` is what remains of the innermost.
  *
  * What the client controls: every byte. Input that two parsers could interpret differently is refused: a repeated
- * extension, two names, a name that is not a host name, bytes after the length of a block, the beginning of another
- * message in the last record, empty records. So every server finds the same name.
+ * extension, two names, a name that is not a host name, a block that its contents do not fill exactly, the beginning of
+ * another message in the last record, empty records. So every server finds the same name.
  *
  * What is not seen here: bytes after the ClientHello. Whether a second ClientHello follows depends on the server's
  * answer; it is inspected like the first (inspection.c). Encrypted bytes are not inspected at all.
@@ -23,7 +23,6 @@
 
 enum {
         RECORD_MAX = 1 << 14,
-        RECORD_HANDSHAKE = 22,
         RECORD_FIRST_TYPE = 20, /* change_cipher_spec, alert, handshake, application_data, heartbeat */
         RECORD_LAST_TYPE = 24,
         MESSAGE_HEAD = 4,
@@ -72,7 +71,7 @@ static enum client_hello_state inspect_first_bytes(const uint8_t *bytes, size_t 
 static bool is_record(const uint8_t *head)
 {
         unsigned version = u16(head + 1), length = u16(head + 3);
-        return head[0] == RECORD_HANDSHAKE && version >= TLS10 && version <= TLS12 && length >= 1 &&
+        return head[0] == TLS_HANDSHAKE_RECORD && version >= TLS10 && version <= TLS12 && length >= 1 &&
                length <= RECORD_MAX;
 }
 

@@ -12,8 +12,8 @@
 #include "policy/input_limits.h"
 
 enum {
-        TLS_HANDSHAKE_RECORD = 0x16, /* the type of a handshake record */
-        TLS_CLIENT_HELLO_TYPE = 1,       /* the first byte of a ClientHello message */
+        TLS_HANDSHAKE_RECORD = 0x16,  /* the type of a handshake record */
+        TLS_CLIENT_HELLO_TYPE = 1,    /* the first byte of a ClientHello message */
         HELLO_MESSAGE_MAX = 64 << 10, /* bytes of a ClientHello; today's have 200 to 2000 */
         HELLO_RECORDS_MAX = 64,       /* records that it may be spread over */
         HELLO_EXTENSIONS_MAX = 64,    /* extensions of a ClientHello */

@@ -2,14 +2,15 @@
  * Connections.
  *
  * What it is for: a program in the box connects to the fake address of a name, or asks a proxy for a name. This
- * code connects to that name and relays.
+ * code connects to that name and relays. Connections to local and published ports are only relayed.
  *
  * How it works: hosts_decide() decides about the name and the port. Then the name is resolved and dialled, while the
- * program's first bytes are inspected (inspection.c). They are only peeked (MSG_PEEK), so the kernel relays them
- * unchanged (splice_relay.c). Nothing passes before it was inspected. connection_advance() is called after every event,
- * does what is possible now, and sets the events to wait for.
+ * program's first bytes are inspected (inspection.c). Bytes pass only after the inspection has allowed them. They are
+ * only peeked (MSG_PEEK), so the kernel can relay them unchanged (splice_relay.c), except the heads of HTTP requests,
+ * which are read and sent from memory. connection_advance() is called after every event, does what is possible now, and
+ * sets the events to wait for.
  *
- * Refusals are reported to the front, and to the program in its own protocol: an HTTP answer, a TLS alert, a SOCKS
+ * A refusal is reported to the front, and to the program in its own protocol: an HTTP answer, a TLS alert, a SOCKS
  * reply, or a reset.
  *
  * What the program controls: which bytes it sends and when, and when it closes. The server controls the same. A
@@ -30,11 +31,11 @@
 #include "egress/dial.h"
 #include "egress/upstream_connect.h"
 
-enum { FIRST_BYTES_SECONDS = 60 }; /* until the program has sent enough to be inspected */
+enum { FIRST_BYTES_SECONDS = 60 }; /* in which the program must send enough for the inspection to decide */
 
 uint8_t connection_peeked[INSPECTION_MAX];
 
-/* --- shared by its files --- */
+/* --- shared by the connection_*.c files --- */
 
 void connection_set_timer(struct connection *c, int seconds)
 {
@@ -174,10 +175,10 @@ uint32_t connection_close_denied(struct egress *g)
         for (struct connection *c = g->connections, *next; c; c = next) {
                 next = c->next;
                 bool to_host = c->listener != LISTENER_LOCAL_PORT && c->listener != LISTENER_PUBLISHED_PORT && *c->host;
-                bool allowed = hosts_decide(&g->plan->hosts, c->host, c->port, NULL);
-                bool public = !c->reached || c->upstream || !address_find_refused_range(&c->address) ||
-                              hosts_match(&g->plan->private_hosts, c->host, c->port);
-                if (to_host && !(allowed && public)) {
+                bool host_allowed = hosts_decide(&g->plan->hosts, c->host, c->port, NULL);
+                bool address_allowed = !c->reached || c->upstream || !address_find_refused_range(&c->address) ||
+                                       hosts_match(&g->plan->private_hosts, c->host, c->port);
+                if (to_host && !(host_allowed && address_allowed)) {
                         connection_abort(c);
                         count++;
                 }
@@ -256,7 +257,7 @@ void connection_accept(struct egress *g, int fd, enum egress_listener_kind liste
                         (void)event_del(g->listener_events[i]);
         splice_relay_init(&c->up, fd, -1);
         splice_relay_init(&c->down, -1, fd);
-        c->down.allowance = FLOW_UNLIMITED;
+        c->down.allowance = RELAY_UNLIMITED;
         c->client_read = event_new(g->base, fd, EV_READ | EV_PERSIST, connection_on_event, c);
         c->client_write = event_new(g->base, fd, EV_WRITE | EV_PERSIST, connection_on_event, c);
         c->timer = evtimer_new(g->base, on_timer, c);

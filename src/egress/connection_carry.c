@@ -20,7 +20,7 @@ bool connection_inspect(struct connection *c)
                         return true;
                 }
                 if (n <= 0) {
-                        c->up.allowance = FLOW_UNLIMITED; /* EOF, which the flow passes on */
+                        c->up.allowance = RELAY_UNLIMITED; /* EOF, which the relay forwards */
                         if (n < 0 || !inspection_may_end(&c->inspection)) {
                                 connection_abort(c);
                                 return false;
@@ -49,13 +49,13 @@ bool connection_inspect(struct connection *c)
                         }
                         break;
                 case INSPECTION_PASS_REST:
-                        c->up.allowance = FLOW_UNLIMITED;
+                        c->up.allowance = RELAY_UNLIMITED;
                         break;
                 case INSPECTION_NEED_RESPONSE:
                         c->awaits = AWAITS_ANSWER;
                         break;
                 case INSPECTION_DENY:
-                        http_connection_reply_error(c, verdict.reason, verdict.other);
+                        connection_refuse(c, verdict.reason, verdict.other);
                         return false;
                 }
                 (void)event_del(c->timer);
@@ -88,7 +88,7 @@ static bool watch_client(struct connection *c)
 {
         ssize_t n = recv(c->client, connection_peeked, sizeof connection_peeked, MSG_PEEK | MSG_DONTWAIT);
         if (n == 0)
-                c->up.allowance = FLOW_UNLIMITED;
+                c->up.allowance = RELAY_UNLIMITED;
         if (n > 0)
                 connection_set_low_water(c, (int)n + 1);
         else if (n < 0)
@@ -111,7 +111,7 @@ void connection_carry(struct connection *c)
                         return;
                 watching = c->awaits == AWAITS_ANSWER && watch_client(c);
                 up = splice_relay_pump(&c->up, pipes);
-        } while (up == RELAY_BUDGET_SPENT && c->awaits == AWAITS_NOTHING);
+        } while (up == RELAY_ALLOWANCE_SPENT && c->awaits == AWAITS_NOTHING);
         /* An awaited answer is inspected before it passes. */
         down = c->awaits == AWAITS_ANSWER ? RELAY_WANT_READ : splice_relay_pump(&c->down, pipes);
         if (up == RELAY_BROKEN || down == RELAY_BROKEN) {
@@ -125,7 +125,7 @@ void connection_carry(struct connection *c)
         if (up == RELAY_WANT_READ)
                 connection_set_low_water(c, 1);
         bool wants_bytes = c->awaits == AWAITS_BYTES || watching;
-        connection_watch_event(c->client_read, up == RELAY_WANT_READ || (up == RELAY_BUDGET_SPENT && wants_bytes));
+        connection_watch_event(c->client_read, up == RELAY_WANT_READ || (up == RELAY_ALLOWANCE_SPENT && wants_bytes));
         connection_watch_event(c->server_write, up == RELAY_WANT_WRITE);
         connection_watch_event(c->server_read, down == RELAY_WANT_READ);
         connection_watch_event(c->client_write, down == RELAY_WANT_WRITE);

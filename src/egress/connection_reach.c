@@ -38,7 +38,7 @@ static void on_tunnel(void *data, int fd, int status)
         if (status)
                 (void)snprintf(answer, sizeof answer, "status %d", status);
         if (fd < 0)
-                http_connection_reply_error(c, REASON_UPSTREAM_REJECTED, answer);
+                connection_refuse(c, REASON_UPSTREAM_REJECTED, answer);
         else
                 start_relaying(c, fd);
 }
@@ -50,7 +50,7 @@ static void on_reached(void *data, int fd, const union address *address)
         c->dialling = NULL;
         c->address = *address;
         if (fd < 0) {
-                http_connection_reply_error(c, c->upstream ? REASON_UPSTREAM_UNREACHABLE : REASON_UNREACHABLE, "");
+                connection_refuse(c, c->upstream ? REASON_UPSTREAM_UNREACHABLE : REASON_UNREACHABLE, "");
         } else if (!c->upstream) {
                 start_relaying(c, fd);
         } else {
@@ -67,7 +67,7 @@ static void on_resolved(void *data, enum deny_reason reason, const union address
         if (reason != REASON_NONE) {
                 if (count)
                         c->address = addresses[0];
-                http_connection_reply_error(c, c->upstream ? REASON_UPSTREAM_UNREACHABLE : reason, "");
+                connection_refuse(c, c->upstream ? REASON_UPSTREAM_UNREACHABLE : reason, "");
                 return;
         }
         c->dialling = dial_addresses(c->egress->base, addresses, count, on_reached, c);
@@ -95,7 +95,7 @@ void connection_reach(struct connection *c)
         struct egress *g = c->egress;
         enum deny_reason reason = find_refusal(c);
         if (reason != REASON_NONE) {
-                http_connection_reply_error(c, reason, "");
+                connection_refuse(c, reason, "");
                 return;
         }
         const struct destination *proxy = &g->upstream.proxy;
@@ -123,7 +123,7 @@ void connection_reach_loopback(struct connection *c)
                 { .v6 = { .sin6_family = AF_INET6, .sin6_port = htons(c->port), .sin6_addr = IN6ADDR_LOOPBACK_INIT } },
         };
         c->state = STATE_REACHING;
-        c->up.allowance = FLOW_UNLIMITED;
+        c->up.allowance = RELAY_UNLIMITED;
         (void)snprintf(c->host, sizeof c->host, "localhost");
         (void)event_del(c->timer);
         if (c->listener == LISTENER_LOCAL_PORT) {

@@ -46,7 +46,7 @@ void connection_send_refusal(struct connection *c)
                 connection_abort(c);
 }
 
-void http_connection_reply_error(struct connection *c, enum deny_reason reason, const char *other)
+void connection_refuse(struct connection *c, enum deny_reason reason, const char *other)
 {
         bool client_speaks_first = port_is_default(NULL, c->port) || c->listener != LISTENER_TRANSPARENT ||
                                    c->first_byte >= 0 || c->awaits == AWAITS_BYTES;

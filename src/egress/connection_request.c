@@ -18,6 +18,7 @@
 
 enum { IP6_ORIGINAL_DST = 80 }; /* IP6T_SO_ORIGINAL_DST, whose header clashes with others */
 
+/* The name whose fake address this is, or NULL. */
 static const char *name_of(const struct egress *g, const union address *a)
 {
         return a->any.sa_family == AF_INET6
@@ -25,7 +26,7 @@ static const char *name_of(const struct egress *g, const union address *a)
                        : fake_ip_find(&g->names, (const uint8_t *)&a->v4.sin_addr, sizeof a->v4.sin_addr);
 }
 
-/* False: the destination is an address, and not a fake address of a name. Hosts are reached by name only. */
+/* Sets the connection's host and port. False: the destination is an address that is not a fake address of a name. */
 static bool set_destination(struct connection *c, const struct destination *to)
 {
         union address a;
@@ -52,10 +53,10 @@ static void report_wrong_token(struct connection *c)
  * Some clients send the token only after this challenge, over a new connection, so a missing token is not reported. May
  * free the connection.
  */
-static void challenge_client(struct connection *c, enum proxy_token_result verdict)
+static void challenge_client(struct connection *c, enum proxy_token_result token)
 {
         CLEANUP_TEXT struct text challenge = { 0 };
-        if (verdict == PROXY_TOKEN_WRONG)
+        if (token == PROXY_TOKEN_WRONG)
                 report_wrong_token(c);
         proxy_auth_challenge_write(&challenge);
         connection_send_and_drain(c, &challenge);
@@ -81,7 +82,7 @@ void connection_read_socks_request(struct connection *c)
                         if (set_destination(c, &c->socks->destination))
                                 connection_reach(c);
                         else
-                                http_connection_reply_error(c, REASON_RAW_ADDRESS, "");
+                                connection_refuse(c, REASON_RAW_ADDRESS, "");
                         return;
                 }
                 if (r == -EACCES)
@@ -95,7 +96,7 @@ void connection_read_socks_request(struct connection *c)
                 connection_finish(c);
 }
 
-/* CONNECT is answered when the host is reached. Any other request stays in the socket: inspection.c rewrites it. */
+/* The answer to CONNECT is sent once the host is reached. Any other request stays in the socket for inspection.c. */
 void connection_read_http_request(struct connection *c)
 {
         struct http_request request;
@@ -127,9 +128,9 @@ void connection_read_http_request(struct connection *c)
         if (token != PROXY_TOKEN_OK) {
                 challenge_client(c, token);
         } else if (!known) {
-                http_connection_reply_error(c, REASON_MALFORMED_HTTP, "");
+                connection_refuse(c, REASON_MALFORMED_HTTP, "");
         } else if (!set_destination(c, &to)) {
-                http_connection_reply_error(c, REASON_RAW_ADDRESS, "");
+                connection_refuse(c, REASON_RAW_ADDRESS, "");
         } else {
                 if (tunnel && connection_consume(c, used))
                         text_add(&c->down.ahead, "HTTP/1.1 200 Connection established\r\n\r\n");
@@ -157,6 +158,6 @@ void connection_find_host(struct connection *c)
                 connection_reach(c);
         } else {
                 c->address = original;
-                http_connection_reply_error(c, REASON_RAW_ADDRESS, "");
+                connection_refuse(c, REASON_RAW_ADDRESS, "");
         }
 }

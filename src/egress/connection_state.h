@@ -1,6 +1,6 @@
 /*
- * What the files of a connection share: connection.c has its life cycle, connection_request.c finds its host,
- * connection_reach.c connects to the host, connection_carry.c relays, connection_refuse.c refuses.
+ * What the connection_*.c files share: connection.c has the life cycle of a connection, connection_request.c finds its
+ * host, connection_reach.c connects to the host, connection_carry.c relays, connection_refuse.c refuses.
  */
 #ifndef RINGWALL_EGRESS_CONNECTION_STATE_H
 #define RINGWALL_EGRESS_CONNECTION_STATE_H
@@ -10,7 +10,7 @@
 #include "egress/inspection.h"
 
 enum connection_state {
-        STATE_READING_REQUEST, /* of a client of a proxy */
+        STATE_READING_REQUEST, /* a program uses a proxy, and its request is not complete yet */
         STATE_REACHING,        /* resolving the name, connecting, asking the upstream proxy */
         STATE_CARRYING,
         STATE_REFUSING,        /* waiting for the program's first byte, which decides the protocol of the refusal */
@@ -32,13 +32,13 @@ struct connection {
         enum connection_awaits awaits;
         char host[DOMAIN_MAX + 1];
         uint16_t port;
-        uint32_t generation;
-        int32_t rule;
+        uint32_t generation;   /* of the hosts that decided about this connection */
+        int32_t rule;          /* the index of the rule that decided; -1: none */
         union address address; /* the address that was dialled or refused */
-        bool reached;
+        bool reached;          /* `server` is connected to the host */
         bool is_proxy_request; /* to the HTTP proxy, with an http:// target instead of CONNECT */
         bool upstream;         /* through the proxy in HTTPS_PROXY */
-        int client, server;
+        int client, server;    /* sockets: to the program, and to the host or -1 */
         struct event *client_read, *client_write, *server_read, *server_write, *timer;
         struct resolve_request *resolving;
         struct dial_request *dialling;
@@ -46,28 +46,36 @@ struct connection {
         struct splice_relay up, down; /* to the server, to the program */
         struct inspection inspection;
         int first_byte; /* the first byte that the program sent; -1: none yet */
-        size_t seen;    /* bytes that were inspected already and were too few */
+        size_t seen;    /* unread bytes of the program that were too few to decide; more must arrive */
         int low_water;  /* SO_RCVLOWAT of the client */
         struct socks *socks;
         struct egress_event refusal;
 };
 
-/* The buffer for bytes to inspect. All connections share it, so its contents are lost on return to the event loop. */
+/* The buffer for peeked bytes. All connections share it, so its contents are lost on return to the event loop. */
 extern uint8_t connection_peeked[INSPECTION_MAX];
 
 /* --- connection.c --- */
 
 /* Called after every event: does what is possible now, then sets the events to wait for. May free the connection. */
 void connection_advance(struct connection *c);
+
+/* The callback of all events but the timer: calls connection_advance(). */
 void connection_on_event(evutil_socket_t fd, short what, void *data);
 
 /* Closes and frees the connection; abort also sends a reset to both sides. */
 void connection_finish(struct connection *c);
 void connection_abort(struct connection *c);
 
+/* Cancels the resolving, dialling, or request to the upstream proxy that is in progress. */
 void connection_stop_reaching(struct connection *c);
+
+/* Fills in what a report says about any connection; the caller adds the kind and the reason. */
 void connection_describe(const struct connection *c, struct egress_event *ret);
+
+/* The connection is aborted after this time, unless the timer is set again or removed. */
 void connection_set_timer(struct connection *c, int seconds);
+
 void connection_watch_event(struct event *event, bool wanted);
 void connection_free_event(struct event **e);
 
@@ -81,13 +89,15 @@ bool connection_peer_has_closed(int fd);
 bool connection_consume(struct connection *c, size_t bytes);
 
 /*
- * Is there an urgent byte behind the `seen` bytes? MSG_PEEK never looks past it, so the rest could never be inspected.
- * The caller aborts: no protocol has one in a head.
+ * Is there an urgent byte right after the `seen` bytes? MSG_PEEK never looks past it, so bytes after it could never be
+ * inspected. Callers that need more bytes abort the connection: no protocol has an urgent byte in a head.
  */
 bool connection_is_at_urgent_byte(int fd, ssize_t seen);
 
-/* The client's socket becomes readable at this many bytes, or when there are more than `seen`. */
+/* Makes the client's socket readable only from this many bytes on. */
 void connection_set_low_water(struct connection *c, int bytes);
+
+/* Makes the client's socket readable only when there are more than the `seen` bytes, and sets AWAITS_BYTES. */
 void connection_wait_for_more(struct connection *c, size_t seen);
 
 /* --- connection_request.c: which host does the program want to reach? Each may free the connection. --- */
@@ -100,10 +110,10 @@ void connection_find_host(struct connection *c);
 
 /* --- connection_reach.c. Each may free the connection. --- */
 
-/* Connects to c->host and c->port, if they are allowed. */
+/* Connects to c->host and c->port if they are allowed; refuses the program otherwise. */
 void connection_reach(struct connection *c);
 
-/* Connects the box's loopback with the host's, in either direction. Any protocol may pass. */
+/* For a local port connects to the host's loopback, for a published port to the box's. Any protocol may pass. */
 void connection_reach_loopback(struct connection *c);
 
 /* --- connection_carry.c --- */
@@ -119,16 +129,18 @@ void connection_carry(struct connection *c);
 
 /* --- connection_refuse.c. Each may free the connection. --- */
 
-/* Reports the refusal to the front and to the program. */
-void http_connection_reply_error(struct connection *c, enum deny_reason reason, const char *other);
+/* Refuses the connection: reports it to the front, and to the program in its own protocol. `other`: see egress_event.
+ */
+void connection_refuse(struct connection *c, enum deny_reason reason, const char *other);
 
-/* Sends the refusal in the protocol of the program's first byte; may have to wait for that byte. */
+/* Sends c->refusal in the protocol that the first byte of the program shows; returns if that byte has not arrived yet.
+ */
 void connection_send_refusal(struct connection *c);
 
-/* Sends the last message to the program; the connection is drained and then closed. */
+/* Sends a last message to the program. Then the connection is drained and closed. */
 void connection_send_and_drain(struct connection *c, const struct text *message);
 
-/* Discards what the program still sends; finishes the connection at EOF. */
+/* Discards what the program still sends; finishes the connection at EOF or an error. */
 void connection_drain(struct connection *c);
 
 #endif

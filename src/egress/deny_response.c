@@ -11,7 +11,7 @@ static void write_http(const char *status, const char *headers, const struct tex
                     status, headers, body->length, body->data ? body->data : "");
 }
 
-/* The host is allowed, but could not be reached. */
+/* The host is allowed, but could not be reached. Relies on the order of enum deny_reason. */
 static bool is_unreachable(enum deny_reason reason)
 {
         return reason >= REASON_NAME_NOT_FOUND && reason <= REASON_UPSTREAM_REJECTED;
@@ -25,9 +25,9 @@ static void write_http_refusal(const struct egress_event *event, struct text *ou
         egress_event_add_reason(event, &body);
         egress_event_add_remedy(event, egress_allowance_prefix, &body);
         text_add(&body, "\n");
-        write_http(unreachable                        ? "502 Bad Gateway"
+        write_http(unreachable                              ? "502 Bad Gateway"
                    : event->reason == REASON_MALFORMED_HTTP ? "400 Bad Request"
-                                                      : "403 Forbidden",
+                                                            : "403 Forbidden",
                    "", &body, out);
 }
 

@@ -9,7 +9,7 @@
 
 struct dial_request;
 
-/* The callback gets ownership of the connected socket; or -1 and the last address, when all attempts failed. */
+/* The callback gets ownership of the connected socket, with its address; or -1 and the last address if all failed. */
 typedef void dial_callback(void *data, int fd, const union address *address);
 
 /* Calls `done` once, never before this has returned, unless dial_cancel() is called first. NULL: no memory. */

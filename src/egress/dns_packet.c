@@ -246,11 +246,13 @@ static unsigned put_addresses(struct writer *w, const struct dns_query *q, const
         return w->full ? 0 : written;
 }
 
-/* The SOA of a negative answer, with its TTL. It names ringwall, for people who use dig. */
+/* The SOA of a negative answer, with its TTL. It names ringwall, for users of dig. Returns the number of records. */
 static unsigned put_authority(struct writer *w)
 {
-        static const uint8_t names[] = "\x08ringwall\x07invalid\0"; /* server; mailbox: the root, that is none */
-        static const uint32_t numbers[] = { 1, 3600, 600, 86400, DNS_NEGATIVE_TTL };
+        /* The server's name, and the root as the mailbox, which means that there is none. */
+        static const uint8_t names[] = "\x08ringwall\x07invalid\0";
+        static const uint32_t numbers[] = { 1, 3600, 600, 86400,
+                                            DNS_NEGATIVE_TTL }; /* serial, refresh, retry, expire */
         put(w, "", 1); /* the root */
         put_u16(w, DNS_SOA);
         put_u16(w, DNS_CLASS_IN);
@@ -262,6 +264,7 @@ static unsigned put_authority(struct writer *w)
         return !w->full;
 }
 
+/* The OPT record. Returns the number of records. */
 static unsigned put_edns(struct writer *w, const struct dns_query *q, enum dns_rcode rcode)
 {
         put(w, "", 1); /* the root */

@@ -51,9 +51,9 @@ struct dns_query {
         bool recursion_desired, checking_disabled;
 
         uint8_t question[DNS_QUESTION_MAX]; /* as sent: the answer repeats it, including the letter case */
-        size_t question_length;              /* 0: it could not be parsed */
-        char name[DOMAIN_MAX + 1];           /* in canonical spelling (host_pattern.h); empty if `odd` */
-        bool not_host_name;                  /* other characters, an address, or the root */
+        size_t question_length;             /* 0: it could not be parsed */
+        char name[DOMAIN_MAX + 1];          /* in canonical spelling (host_pattern.h); empty if not_host_name */
+        bool not_host_name;                 /* other characters, an address, or the root */
         uint16_t type, class;
 
         bool has_edns, dnssec_ok;

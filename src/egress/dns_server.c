@@ -1,8 +1,9 @@
 /*
  * DNS for the box.
  *
- * No query leaves the machine. A name that the plan allows on any port gets one fake address of each family; any
- * other name gets NXDOMAIN. Whether the name really exists is found out when a program connects.
+ * No query of the box leaves the machine. A name that the plan allows on at least one port gets a fake IPv4 address
+ * and, if the box has IPv6, a fake IPv6 address; localhost gets the loopback; any other name gets NXDOMAIN. Whether the
+ * name really exists is found out when a program connects.
  *
  * What the program controls: the packets and their number. UDP keeps no state. TCP has at most STREAMS_MAX connections,
  * which answer one query at a time and are closed after STREAM_SECONDS without one.
@@ -21,8 +22,8 @@
 #include "egress/dns_packet.h"
 
 enum {
-        PACKETS_MAX = 64,
-        PACKET_MAX = 4096,
+        PACKETS_MAX = 64,  /* that are answered at one event */
+        PACKET_MAX = 4096, /* bytes */
         LENGTH_BYTES = 2, /* the length before a packet, over TCP */
         STREAMS_MAX = 32,
         STREAM_SECONDS = 10,
@@ -38,11 +39,12 @@ static void report_name(struct egress *g, const struct dns_query *q, enum deny_r
         };
         const struct host_rule *rule = NULL;
         bool asks_for_address = q->type == DNS_A || q->type == DNS_AAAA;
-        /* Not reported: names without a dot, .local and reverse lookups, which programs make all the time. */
+        /* Programs make these queries all the time, so they are not reported: other types, names without a dot, .local,
+           and reverse lookups. */
         const char *dot = strchr(q->name, '.'), *last = strrchr(q->name, '.');
         if (!asks_for_address || !dot || strcmp(last, ".arpa") == 0 || strcmp(last, ".local") == 0)
                 return;
-        (void)hosts_decide(&g->plan->hosts, q->name, 443, &rule);
+        (void)hosts_decide(&g->plan->hosts, q->name, 443, &rule); /* a query has no port; 443 is the likeliest */
         if (rule && !rule->allow) {
                 event.reason = REASON_HOST_DENIED;
                 event.rule = (int32_t)(rule - g->plan->hosts.list);
@@ -145,7 +147,7 @@ void dns_server_take_stream(struct egress *g, int fd)
 {
         const struct timeval timeout = { .tv_sec = STREAM_SECONDS };
         struct bufferevent *io = stream_count < STREAMS_MAX ? bufferevent_socket_new(g->base, fd, BEV_OPT_CLOSE_ON_FREE)
-                                                        : NULL;
+                                                            : NULL;
         if (!io) {
                 (void)close(fd);
                 return;

@@ -2,7 +2,8 @@
  * ringwall-egress: the process that carries a box's connections.
  *
  * What it is for: a box's network namespace has no route out. This process runs outside, serves the listeners that the
- * keeper made inside, and relays the box's connections to the hosts that the plan allows.
+ * keeper made inside, and relays the box's connections to the hosts that the plan allows. Level standard has no network
+ * namespace: there the listeners are two proxies that the front made on the host's loopback.
  *
  * How it works: one event loop (libevent). DNS queries are answered with a fake address for each name
  * (dns_server.c, fake_ip.c), so a connection to such an address is a connection to that name; connection.c relays
@@ -39,7 +40,7 @@
 
 enum { PLAN_BYTES = 16 << 20, PLAN_DEPTH = 16, ACCEPT_AT_ONCE = 16 };
 
-/* Reads an order (egress_protocol.h) from the front. */
+/* Reads a plan, and the values of HTTPS_PROXY and NO_PROXY, in the form that egress_protocol.h describes. */
 static int read_config(int fd, struct upstream_proxy *ret_upstream, struct plan **ret, struct error *e)
 {
         CLEANUP_FREE char *text = NULL;
@@ -50,7 +51,7 @@ static int read_config(int fd, struct upstream_proxy *ret_upstream, struct plan 
                 return r;
         const size_t plan_length = strlen(text);
         const char *proxy = plan_length < length ? text + plan_length + 1 : "", *no_proxy = proxy + strlen(proxy);
-        no_proxy += no_proxy < text + length;
+        no_proxy += no_proxy < text + length; /* skips the NUL before the value */
         if (json_parse_bounded(text, plan_length, PLAN_BYTES, PLAN_DEPTH, &json, NULL, NULL, NULL) < 0)
                 return error_set(e, EINVAL, "the plan is not valid JSON");
         const char *wrong = upstream_proxy_parse(proxy, no_proxy, ret_upstream);
@@ -59,7 +60,7 @@ static int read_config(int fd, struct upstream_proxy *ret_upstream, struct plan 
         return plan_from_json(json, ret, e);
 }
 
-/* Closes the plan and the user's terminal, then gives up everything but the network. */
+/* Replaces the standard streams (the plan and the user's terminal), then gives up everything but the network. */
 static int confine(struct error *e)
 {
         CLEANUP_FD int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -71,11 +72,11 @@ static int confine(struct error *e)
         return platform_restrict_to_network(e);
 }
 
-/* Raises the descriptor limit to its maximum and returns for how many connections it is enough. Further ones wait in
-   the kernel's backlog, instead of failing later when no descriptor is left. */
+/* Raises the descriptor limit to its maximum and returns how many connections it allows. Further ones wait in the
+   kernel's backlog, instead of failing later when no descriptor is left. */
 static size_t raise_descriptor_limit(void)
 {
-        /* each: two sockets and two pipes; others: listeners, DNS, idle pipes */
+        /* FDS_EACH: two sockets and two pipes. OTHER_FDS: listeners, DNS, idle pipes. */
         enum { CONNECTIONS_MAX = 1024, FDS_EACH = 6, OTHER_FDS = 96 };
         struct rlimit limit;
         if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
@@ -216,7 +217,7 @@ static void apply_hosts_update(struct egress *g, const struct egress_hosts_updat
         int r = read_config(fd, &unused, &plan, &e);
         upstream_proxy_done(&unused);
         if (r < 0)
-                return; /* no EGRESS_EVENT_HOSTS_CHANGED: the old hosts stay, and the front times out */
+                return; /* the old hosts stay; the front waits for EGRESS_EVENT_HOSTS_CHANGED and then kills egress */
         struct plan *old = g->plan;
         g->plan = plan;
         plan = old;
@@ -269,7 +270,7 @@ static int serve(struct egress *g, struct error *e)
         return 0;
 }
 
-/* libevent would log to standard error, which is the user's terminal. */
+/* Replaces libevent's own log function, which would write to standard error, the user's terminal. */
 static void discard_log(int severity, const char *message)
 {
         (void)severity;
@@ -277,9 +278,9 @@ static void discard_log(int severity, const char *message)
 }
 
 /*
- * The changelist delays epoll_ctl() until the next epoll_wait(), so changes that cancel each other cost no call. It is
- * safe only because no other process has a copy of the sockets that are closed here: epoll would go on reporting events
- * of the copy.
+ * The changelist delays epoll_ctl() until the next epoll_wait(), so changes that cancel each other cost no call. A
+ * socket may then be closed before epoll is told to forget it. That is safe only because no other process has a copy of
+ * these sockets: epoll would go on reporting events of the copy.
  */
 static struct event_base *make_base(void)
 {

@@ -15,6 +15,7 @@
 #include "egress/upstream_proxy.h"
 #include "policy/plan.h"
 
+/* For IPv4 and IPv6 each: two for DNS, two proxies, the transparent one, and one per local port and published port. */
 enum { EGRESS_LISTENERS_MAX = 2 * (5 + 2 * POLICY_PORTS_MAX) };
 
 struct connection;
@@ -22,13 +23,13 @@ struct connection;
 struct egress {
         struct event_base *base;
         struct plan *plan;
-        uint32_t generation; /* of the plan's hosts; the front's number */
+        uint32_t generation; /* the front's number for the present hosts of the plan */
         struct fake_ip_table names;
         struct resolver *resolver;
         struct upstream_proxy upstream;
         struct pipe_pool pipes;
         struct event_reporter reporter;
-        int keeper;
+        int keeper; /* a socket to it */
         char token[EGRESS_TOKEN_SIZE]; /* the proxies' password; empty: they need none */
         bool v6; /* the box has IPv6 */
         struct event *listener_events[EGRESS_LISTENERS_MAX];

@@ -12,7 +12,7 @@ enum {
 };
 
 struct event_reporter {
-        int front;
+        int front; /* a socket to it */
         size_t reported, next;
         uint32_t unreported; /* refusals beyond REFUSALS_REPORTED_MAX */
         struct denied_event {

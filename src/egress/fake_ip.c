@@ -1,4 +1,7 @@
-/* Names and their fake addresses; see fake_ip.h. A hash table with open addressing over a list; both double. */
+/*
+ * Names and their fake addresses; see fake_ip.h. A list of the names, in the order of their numbers, and a hash table
+ * of these numbers (open addressing). Both double when they are full.
+ */
 #include "egress/fake_ip.h"
 
 #include <errno.h>
@@ -98,7 +101,7 @@ const char *fake_ip_find(const struct fake_ip_table *n, const uint8_t *address, 
         uint32_t low;
         memcpy(&low, address + length - sizeof low, sizeof low);
         size_t number = (size_t)ntohl(low) - (length == 4 ? (size_t)FAKE_IP_V4_BASE : 1) - BOX_ADDRESSES;
-        if (number >= n->count) /* an address below the first wraps around */
+        if (number >= n->count) /* also if the address is below the first one: the difference wraps around */
                 return NULL;
         if (length == 4)
                 fake_ip_v4(number, expected);

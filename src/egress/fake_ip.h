@@ -1,6 +1,6 @@
 /*
- * The names that a box has resolved, and their fake addresses: one of each family, the same as long as the box
- * lives. Makes no system call.
+ * The names that a box has resolved, and their fake addresses: one of each family, unchanged as long as the box runs.
+ * Makes no system call.
  */
 #ifndef RINGWALL_EGRESS_FAKE_IP_H
 #define RINGWALL_EGRESS_FAKE_IP_H
@@ -17,7 +17,7 @@ struct fake_ip_table {
         size_t slot_count;
 };
 
-/* For tests. */
+/* For tests: egress keeps its names until it exits. */
 void fake_ip_done(struct fake_ip_table *n);
 
 /* Returns the number of a canonical name, which is added if it is new; -ENOSPC: too many names; -ENOMEM. */

@@ -14,10 +14,10 @@ static void read_line(struct hosts_file *f, struct arena *a, char *line)
         if (!word || !address_parse(word, &address))
                 return;
         while ((word = strtok_r(NULL, space, &rest))) {
-                struct hosts_line *slot = arena_array_push(a, &f->list, &f->count, sizeof *slot);
+                struct hosts_entry *slot = arena_array_push(a, &f->list, &f->count, sizeof *slot);
                 if (!slot)
                         return;
-                *slot = (struct hosts_line){ word, address };
+                *slot = (struct hosts_entry){ word, address };
         }
 }
 
@@ -29,10 +29,10 @@ void hosts_file_parse(struct hosts_file *ret, struct arena *a, const char *text)
                 read_line(ret, a, line);
 }
 
-size_t hosts_file_find(const struct hosts_file *f, const char *name, union address *ret, size_t most)
+size_t hosts_file_find(const struct hosts_file *f, const char *name, union address *ret, size_t max)
 {
         size_t count = 0;
-        for (size_t i = 0; i < f->count && count < most; i++)
+        for (size_t i = 0; i < f->count && count < max; i++)
                 if (strcasecmp(f->list[i].name, name) == 0)
                         ret[count++] = f->list[i].address;
         return count;

@@ -8,17 +8,17 @@
 #include "base/memory.h"
 
 struct hosts_file {
-        struct hosts_line {
+        struct hosts_entry {
                 const char *name;
                 union address address;
         } *list;
         size_t count;
 };
 
-/* Parses the text of the file; malformed lines are skipped, as resolvers do. The entries live in the arena. */
+/* Parses the text of the file. Skips malformed lines, as resolvers do. The entries live in the arena. */
 void hosts_file_parse(struct hosts_file *ret, struct arena *a, const char *text);
 
-/* Writes the addresses of a name to `ret`, at most `most`, and returns how many there are. */
-size_t hosts_file_find(const struct hosts_file *f, const char *name, union address *ret, size_t most);
+/* Writes at most `max` addresses of a name to `ret`, and returns how many it wrote. */
+size_t hosts_file_find(const struct hosts_file *f, const char *name, union address *ret, size_t max);
 
 #endif

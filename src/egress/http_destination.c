@@ -25,7 +25,7 @@ static bool is_absolute(const char *target)
         return strncasecmp(target, scheme, sizeof scheme - 1) == 0;
 }
 
-/* The authority of a target in absolute form; path and query follow it. */
+/* The authority (host and port) of a target in absolute form; path and query follow it. */
 static const char *find_authority(const char *target, size_t *ret_length)
 {
         const char *authority = target + sizeof scheme - 1;
@@ -69,7 +69,7 @@ const char *http_find_destination(const struct http_request *r, struct destinati
                 return wrong;
         if (!sent && !target.port)
                 return "the request does not say for which host it is";
-        /* A Host without a port means CONNECT's port there, otherwise 80. */
+        /* A Host without a port means port 80; in a CONNECT it means the port of the target. */
         if (sent &&
             (wrong = destination_parse(sent, strlen(sent), http_is_connect(r) ? target.port : HTTP_PORT, &host)))
                 return wrong;

@@ -1,6 +1,7 @@
 /*
  * What a relay or a proxy needs to know of an HTTP request (wire/http_request.h): which host it is for, whether it
- * would change the protocol, and the head to pass on. Makes no system call. Theory of operation: http_destination.c.
+ * would change the protocol, and the head to send to the server. Makes no system call. Theory of operation:
+ * http_destination.c.
  */
 #ifndef RINGWALL_EGRESS_HTTP_DESTINATION_H
 #define RINGWALL_EGRESS_HTTP_DESTINATION_H

@@ -5,7 +5,8 @@
  * from HTTP. In TLS the ClientHello has the name. The server's answer is inspected too: if it may ask for a second
  * ClientHello, that one is inspected as well; all that follows is encrypted. In HTTP every request has the name, so
  * each head is inspected, and each body is parsed to find its end. Only TLS may pass on port 443, and only HTTP on port
- * 80. On other ports any protocol may pass, because the policy named the port.
+ * 80. On other ports, which are rarely allowed unless a policy names them (default_ports.h), any other protocol may
+ * pass.
  *
  * What the program controls: every byte, and how they are split. The parsers (client_hello.c, http_request.c) refuse
  * input that two parsers could interpret differently.
@@ -21,7 +22,7 @@
 #include "egress/http_destination.h"
 
 _Static_assert((int)INSPECTION_MAX >= (int)HELLO_MAX && (int)INSPECTION_MAX >= (int)HTTP_HEAD_MAX,
-               "the caller's buffer holds the longest head");
+               "the caller's buffer must hold the longest head");
 
 enum { PORT_HTTP = 80, PORT_HTTPS = 443 };
 
@@ -164,7 +165,7 @@ static enum inspection_result inspect_body(struct inspection *i, const uint8_t *
 static int may_be_http(const char *bytes, size_t length)
 {
         enum { METHOD_MAX = 64 };
-        static const char whitespace[] = " \t\v\f\r\x1c\x1d\x1e\x1f"; /* bytes that some server splits a line at */
+        static const char whitespace[] = " \t\v\f\r\x1c\x1d\x1e\x1f"; /* some server splits a line at each of these */
         static const char token[] = "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
         size_t start = strspn(bytes, whitespace);
         while (start < length && bytes[start] == '\n') {
@@ -202,7 +203,8 @@ static enum inspection_result inspect_any_protocol(struct inspection *i, const u
         int http = i->unclassified.failed ? 1 : may_be_http(i->unclassified.data, i->unclassified.length);
         enum inspection_result result = INSPECTION_PASS;
         ret->bytes = length;
-        bool long_line = http == -EAGAIN && i->unclassified.length > HTTP_HEAD_MAX; /* some servers accept it */
+        /* Some servers accept a longer first line, which would never be checked. */
+        bool long_line = http == -EAGAIN && i->unclassified.length > HTTP_HEAD_MAX;
         if (i->unclassified.failed || long_line ||
             (http == 1 && has_bare_newline(i->unclassified.data, i->unclassified.length)))
                 return refuse(ret, REASON_MALFORMED_HTTP, "");
@@ -211,7 +213,8 @@ static enum inspection_result inspect_any_protocol(struct inspection *i, const u
         if (result == INSPECTION_NEED_MORE) {
                 ret->bytes = length;
                 result = INSPECTION_PASS;
-        } else if (result == INSPECTION_REPLACE && before) { /* its first part has passed and cannot be replaced */
+        } else if (result == INSPECTION_REPLACE &&
+                   before) { /* the head's first part has passed and cannot be replaced */
                 bool same = ret->replacement.length == ret->bytes &&
                             memcmp(ret->replacement.data, i->unclassified.data, ret->bytes) == 0;
                 text_done(&ret->replacement);
@@ -288,10 +291,10 @@ bool inspection_feed_response(struct inspection *i, const uint8_t *bytes, size_t
 {
         enum { SWITCHING = 101 };
         if (i->state == INSPECT_SERVER_HELLO) {
-                int again = hello_may_be_retry_request(bytes, length);
-                if (again >= 0)
-                        i->state = again ? INSPECT_SECOND_HELLO : INSPECT_DONE;
-                return again >= 0;
+                int may_retry = hello_may_be_retry_request(bytes, length);
+                if (may_retry >= 0)
+                        i->state = may_retry ? INSPECT_SECOND_HELLO : INSPECT_DONE;
+                return may_retry >= 0;
         }
         int status = http_response_status((const char *)bytes, length);
         if (status)

@@ -13,7 +13,7 @@
 #include "wire/egress_protocol.h"
 #include "wire/http_request.h"
 
-enum { INSPECTION_MAX = 80 << 10 }; /* the size of the caller's buffer */
+enum { INSPECTION_MAX = 80 << 10 }; /* the size of the caller's buffer: enough for the longest head */
 
 struct inspection {
         /* Internal: */
@@ -21,26 +21,26 @@ struct inspection {
         uint16_t port;
         bool is_proxy_request; /* a request to the HTTP proxy with an http:// target: only one passes */
         enum {
-                INSPECT_FIRST,
-                INSPECT_HTTP,
-                INSPECT_BODY,
-                INSPECT_UPGRADE_RESPONSE,       /* waits for the answer to a WebSocket upgrade */
-                INSPECT_SERVER_HELLO,
-                INSPECT_SECOND_HELLO,
-                INSPECT_DONE,
+                INSPECT_FIRST,            /* the protocol is not known yet */
+                INSPECT_HTTP,             /* the head of a request comes next */
+                INSPECT_BODY,             /* the body of a request, or the rest of it, comes next */
+                INSPECT_UPGRADE_RESPONSE, /* waits for the answer to a WebSocket upgrade */
+                INSPECT_SERVER_HELLO,     /* waits for the answer to a ClientHello */
+                INSPECT_SECOND_HELLO,     /* a second ClientHello may come next */
+                INSPECT_DONE,             /* everything passes */
         } state;
         struct http_request request;
-        struct text unclassified; /* bytes that passed before the protocol was known */
+        struct text unclassified; /* all bytes so far, while the protocol is not known */
         bool request_passed;      /* the server's next bytes may be the answer to an earlier request */
 };
 
 enum inspection_result {
-        INSPECTION_NEED_MORE,    /* more bytes are needed: call again with all of them */
-        INSPECTION_PASS,    /* the first `bytes` may pass */
-        INSPECTION_REPLACE, /* consume the first `bytes`, and send `replacement` in their place */
+        INSPECTION_NEED_MORE,     /* more bytes are needed: call again with all of them */
+        INSPECTION_PASS,          /* the first `bytes` may pass */
+        INSPECTION_REPLACE,       /* consume the first `bytes`, and send `replacement` in their place */
         INSPECTION_PASS_REST,     /* everything may pass from now on */
-        INSPECTION_NEED_RESPONSE,    /* the server's answer is needed: inspection_feed_response() */
-        INSPECTION_DENY,  /* refuse for `reason`; `other` is the name that was sent */
+        INSPECTION_NEED_RESPONSE, /* the server's answer is needed: inspection_feed_response() */
+        INSPECTION_DENY,          /* refuse for `reason`; `other` is the name that was sent */
 };
 
 struct inspection_verdict {

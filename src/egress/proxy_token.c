@@ -1,4 +1,4 @@
-/* Tokens; see proxy_token.h. The client controls every byte that it sends as its token. */
+/* The token of the proxies; see proxy_token.h. The client controls every byte that it sends as its token. */
 #include "egress/proxy_token.h"
 
 #include <string.h>

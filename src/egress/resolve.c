@@ -4,8 +4,8 @@
  * c-ares asks the name servers of /etc/resolv.conf over UDP, and over TCP when an answer is truncated. It has read that
  * file, and this code /etc/hosts, before the process is confined. Answers are cached for their TTL, within bounds.
  *
- * Refused are addresses that are not public (base/address.c) and those of this machine: the kernel would use the same
- * address as the source. The other addresses of the same answer may be dialled, the families alternating.
+ * Addresses that are not public (base/address.c) and those of this machine are refused, unless the caller allows
+ * private addresses. The other addresses of the same answer may be dialled, the families alternating.
  *
  * What an attacker controls: the name servers' answers. Only addresses are taken from them.
  */
@@ -71,7 +71,7 @@ struct resolve_request {
 
 /* --- c-ares in the event loop --- */
 
-/* c-ares has to be called at its timeouts too. */
+/* Makes libevent call on_timer() at the next timeout of c-ares, which has no timers of its own. */
 static void set_timer(struct resolver *r)
 {
         struct timeval when;
@@ -97,7 +97,8 @@ static void on_socket(evutil_socket_t fd, short what, void *data)
         set_timer(r);
 }
 
-/* Sockets beyond SOCKETS_MAX are not polled; their queries time out. */
+/* The callback by which c-ares says what to poll a socket for. Sockets beyond SOCKETS_MAX are not polled; their queries
+   time out. */
 static void watch(void *data, ares_socket_t fd, int readable, int writable)
 {
         struct resolver *r = data;
@@ -179,6 +180,7 @@ static bool is_local_address(const union address *a)
                        : memcmp(&a->v6.sin6_addr, &source.v6.sin6_addr, sizeof source.v6.sin6_addr) == 0;
 }
 
+/* Checks the addresses and calls the callback of the request. */
 static void deliver(struct resolve_request *r)
 {
         union address allowed[RESOLVE_ADDRESSES_MAX], refused = { 0 };
@@ -191,9 +193,9 @@ static void deliver(struct resolve_request *r)
                 else
                         a.v6.sin6_port = htons(r->port);
                 enum deny_reason why = r->allow_private                 ? REASON_NONE
-                                         : address_find_refused_range(&a) ? REASON_PRIVATE_ADDRESS
-                                         : is_local_address(&a)                     ? REASON_LOCAL_ADDRESS
-                                                                          : REASON_NONE;
+                                       : address_find_refused_range(&a) ? REASON_PRIVATE_ADDRESS
+                                       : is_local_address(&a)           ? REASON_LOCAL_ADDRESS
+                                                                        : REASON_NONE;
                 if (why == REASON_NONE) {
                         allowed[count++] = a;
                 } else {
@@ -317,5 +319,5 @@ struct resolve_request *resolve_start(struct resolver *resolver, const char *nam
 
 void resolve_cancel(struct resolve_request *r)
 {
-        r->stopped = true; /* c-ares still calls on_answer(); on_deliver() then frees it */
+        r->stopped = true; /* on_answer() may still be called; on_deliver() frees the request */
 }

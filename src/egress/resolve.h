@@ -26,8 +26,9 @@ struct resolver *resolver_new(struct event_base *base, struct error *e);
 typedef void resolve_callback(void *data, enum deny_reason reason, const union address *addresses, size_t count);
 
 /*
- * Resolves a canonical name, or takes an address as it is. Calls `done` once, never before this has returned. With
- * `allow_private` every address is allowed, even this machine's. NULL: no memory; `done` is not called.
+ * Resolves a canonical name, or takes an address as it is. Calls `done` once, never before this has returned, unless
+ * resolve_cancel() is called first. With `allow_private` every address is allowed, even this machine's. NULL: no
+ * memory; `done` is not called.
  */
 struct resolve_request *resolve_start(struct resolver *resolver, const char *name, uint16_t port, bool allow_private,
                                       resolve_callback *done, void *data);

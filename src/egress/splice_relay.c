@@ -5,8 +5,8 @@
  * holds bytes, so idle connections have none, and two or three pipes serve most boxes. Only the first few are large,
  * because the kernel limits the pipe pages of a user, and a user above the limit gets tiny pipes.
  *
- * What the peers control: when they send, and whether they read. Unread bytes stay in one pipe and then in the sockets'
- * buffers, until the sender blocks.
+ * What the peers control: when they send, and whether they read. Bytes that a peer does not read stay in one pipe and
+ * in the sockets' buffers; when these are full, the sender blocks.
  */
 #include "egress/splice_relay.h"
 
@@ -22,7 +22,7 @@ enum {
         PIPE_BYTES = 1 << 20,
         LARGE_PIPES = 8,
         IDLE_PIPES = 16,
-        TURN_BYTES = 4 << 20, /* that one call of splice_relay_pump() moves */
+        TURN_BYTES = 4 << 20, /* about the maximum that one call of splice_relay_pump() moves */
         FEW_BYTES = 16 << 10, /* after a smaller read the socket is probably empty */
 };
 
@@ -75,7 +75,7 @@ void splice_relay_done(struct splice_relay *f, struct pipe_pool *pipes)
         text_done(&f->ahead);
 }
 
-/* Returns 0 when all of `ahead` is sent, else the flow_result that says why not. */
+/* Returns 0 when all of `ahead` is sent, else the relay_status that says why not. */
 static int send_prefix(struct splice_relay *f)
 {
         while (f->ahead_sent < f->ahead.length) {
@@ -93,7 +93,8 @@ static int send_prefix(struct splice_relay *f)
         return 0;
 }
 
-/* Moves bytes from the pipe to the socket. Returns 0 when the pipe is empty, else the flow_result that says why not. */
+/* Moves bytes from the pipe to the socket. Returns 0 when the pipe is empty, else the relay_status that says why not.
+ */
 static int drain_pipe(struct splice_relay *f, struct pipe_pool *pipes)
 {
         while (f->in_pipe) {
@@ -113,7 +114,7 @@ static int drain_pipe(struct splice_relay *f, struct pipe_pool *pipes)
 }
 
 /* At an urgent byte splice returns EAGAIN although poll reports the socket as readable, so the byte is read by recv. */
-static bool take_urgent(struct splice_relay *f)
+static bool read_urgent_byte(struct splice_relay *f)
 {
         char byte;
         if (recv(f->from, &byte, 1, MSG_DONTWAIT) != 1)
@@ -126,7 +127,7 @@ static bool take_urgent(struct splice_relay *f)
 
 enum relay_status splice_relay_pump(struct splice_relay *f, struct pipe_pool *pipes)
 {
-        bool more_likely = true; /* are more bytes likely to be readable? */
+        bool more_likely = true; /* are more bytes of `from` likely to be readable? */
         for (size_t moved = 0; moved < TURN_BYTES;) {
                 int blocked = drain_pipe(f, pipes);
                 if (!blocked)
@@ -140,19 +141,19 @@ enum relay_status splice_relay_pump(struct splice_relay *f, struct pipe_pool *pi
                         return RELAY_DONE;
                 }
                 if (f->allowance == 0)
-                        return RELAY_BUDGET_SPENT;
+                        return RELAY_ALLOWANCE_SPENT;
                 if (!more_likely)
                         return RELAY_WANT_READ;
                 if (pipe_pool_get(pipes, f->pipe) < 0)
                         return RELAY_BROKEN;
-                size_t most = f->allowance > 0 && f->allowance < PIPE_BYTES ? (size_t)f->allowance : PIPE_BYTES;
-                ssize_t n = splice(f->from, NULL, f->pipe[1], NULL, most, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
+                size_t max = f->allowance > 0 && f->allowance < PIPE_BYTES ? (size_t)f->allowance : PIPE_BYTES;
+                ssize_t n = splice(f->from, NULL, f->pipe[1], NULL, max, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
                 if (n <= 0) {
                         int code = errno;
                         release_pipe(pipes, f->pipe);
                         if (n < 0 && code == EINTR)
                                 continue;
-                        if (n < 0 && code == EAGAIN && !moved && take_urgent(f)) {
+                        if (n < 0 && code == EAGAIN && !moved && read_urgent_byte(f)) {
                                 moved++;
                                 continue;
                         }

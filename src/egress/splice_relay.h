@@ -18,7 +18,7 @@ struct pipe_pool {
         size_t large; /* pipes of PIPE_BYTES, both idle and in use */
 };
 
-enum { FLOW_UNLIMITED = -1 };
+enum { RELAY_UNLIMITED = -1 };
 
 struct splice_relay {
         int from, to;      /* sockets, owned by the connection */
@@ -26,19 +26,19 @@ struct splice_relay {
         size_t in_pipe;    /* bytes in the pipe */
         struct text ahead; /* to be sent before the next bytes of `from` */
         size_t ahead_sent;
-        int64_t allowance; /* bytes of `from` that may still pass, or FLOW_UNLIMITED */
-        uint64_t passed;
+        int64_t allowance; /* bytes of `from` that may still pass, or RELAY_UNLIMITED */
+        uint64_t passed;   /* bytes that were written to `to` */
         bool ended;        /* `from` is at EOF */
-        bool done;         /* EOF was passed on to `to` */
+        bool done;         /* EOF was forwarded to `to` */
 };
 
 enum relay_status {
-        RELAY_WANT_READ = 1, /* waits until `from` is readable */
-        RELAY_WANT_WRITE,    /* waits until `to` is writable */
-        RELAY_BUDGET_SPENT,    /* waits for an allowance */
-        RELAY_DONE,     /* EOF was passed on */
-        RELAY_BROKEN,   /* a socket failed, or no pipe could be made */
-        RELAY_YIELD,    /* more can be moved, but other connections are due: call again later */
+        RELAY_WANT_READ = 1,   /* waits until `from` is readable */
+        RELAY_WANT_WRITE,      /* waits until `to` is writable */
+        RELAY_ALLOWANCE_SPENT, /* waits for a new allowance */
+        RELAY_DONE,            /* EOF was forwarded */
+        RELAY_BROKEN,          /* a socket failed, or no pipe could be made */
+        RELAY_YIELD,           /* more can be moved, but other connections are due: call again later */
 };
 
 void splice_relay_init(struct splice_relay *f, int from, int to);

@@ -2,7 +2,8 @@
  * A tunnel through the upstream proxy; see upstream_connect.h. The proxy's answer is peeked, and only its head is read:
  * bytes of a host that speaks first may follow it.
  *
- * What the proxy controls: its answer. The head is capped at ANSWER_MAX, and the wait for each part at ANSWER_SECONDS.
+ * What the proxy controls: its answer. The head is capped at ANSWER_MAX, and the wait for it at twice ANSWER_SECONDS:
+ * libevent's timeout begins again with each part, but no part that comes after the deadline extends the wait.
  */
 #include "egress/upstream_connect.h"
 
@@ -21,7 +22,7 @@ struct upstream_connect {
         int fd;
         struct event *readable;
         size_t seen;      /* bytes of the answer so far, while it is incomplete */
-        int64_t deadline; /* by clock_ms(), for the whole answer: libevent's timeout begins again with each part */
+        int64_t deadline; /* by clock_ms(); after it an incomplete answer is a failure */
         upstream_connect_callback *done;
         void *data;
 };

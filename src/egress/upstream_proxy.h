@@ -1,6 +1,6 @@
 /*
- * The upstream proxy, from HTTPS_PROXY and NO_PROXY in the user's environment: this machine may reach others only
- * through it. Makes no system call.
+ * The upstream proxy, from HTTPS_PROXY and NO_PROXY in the user's environment, for machines that reach others only
+ * through a proxy. Makes no system call.
  */
 #ifndef RINGWALL_EGRESS_UPSTREAM_PROXY_H
 #define RINGWALL_EGRESS_UPSTREAM_PROXY_H

@@ -1,20 +1,20 @@
 /*
- * The root of a box.
+ * The root directory of a box: a tree of mounts that shows the files of its plan.
  *
  * What it is for: a box sees the files that its plan shows, at the paths they have outside, and nothing else. A hidden
  * file fails with EACCES or does not exist; a read-only file is on a read-only mount, for every program and every user
  * id.
  *
  * How it works: in the box's own mount namespace, one tmpfs (`tmpfs`) is mounted where only the keeper sees it. It
- * holds the directory that becomes the new root, the box's private directories, and the covers of denied paths. Each of
- * them is mounted in the box by cloning the mount at that directory (open_tree) and moving the clone to its place, so
- * the whole root costs one superblock. A private directory whose parents are all made here is simply a directory of
+ * holds the directory that becomes the new root, the box's private directories, and the masks of denied paths. Each of
+ * them is mounted in the box by cloning the mount at that directory (open_tree) and moving the clone to its path, so
+ * one superblock is enough for them all. A private directory whose parents are all made here is simply a directory of
  * the new root. The new root is mounted writable; Landlock limits where the box writes (confine.c). Granted files are
- * clones of the real mounts, whose attributes are set before they are attached. At the end the new root replaces the
- * old one (pivot_root), and the old one is detached, with the other directories of `tmpfs`.
+ * clones of the real mounts; the attributes of a clone are set before it is attached. At the end the new root replaces
+ * the old one (pivot_root), and the old one is detached, with the other directories of `tmpfs`.
  *
- * What it should do: make every place of the plan, or fail. What it must not do: follow a symbolic link inside the new
- * root (openat2 refuses), or leave any part of the old root reachable.
+ * What it should do: mount every place of the plan (resolved_paths.h), or fail. What it must not do: follow a symbolic
+ * link inside the new root (openat2 refuses), or leave any part of the old root reachable.
  *
  * What an attacker controls: names and links in the workspace, created in an earlier run; see resolved_paths.c.
  *
@@ -42,10 +42,10 @@
 #include "policy/input_limits.h"
 #include "policy/path_pattern.h"
 
-/* A directory that always exists, and whose content is not needed before the pivot. */
+/* Hidden by `tmpfs` until the pivot: it exists on every machine, and this file reads nothing in it. */
 #define TMPFS_POINT "/proc"
 
-enum { COVERED_NAMES_MAX = 20000 };
+enum { MASKED_NAMES_MAX = 20000 };
 
 static const uint64_t locked_attributes = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC;
 
@@ -57,12 +57,12 @@ struct root_builder {
         int new_root;
         const char *last_parent; /* the last path that make_parents() made */
         unsigned made_count;     /* files and directories made in `tmpfs`; numbers their names */
-        bool cover_made[2];      /* the cover of files, and of directories */
-        size_t covered_names;    /* entries of denied directories that were covered one by one */
+        bool mask_made[2];       /* the mask of files, and of directories */
+        size_t masked_names;     /* entries of denied directories that were masked one by one */
         const struct resolved_paths *places;
         bool shows_all;          /* the plan grants /, so the new root is a clone of the old one */
-        int *seals;              /* mounts that become read-only when the root is complete */
-        size_t seal_count;
+        int *read_only_later;    /* mounts that become read-only when the root is complete */
+        size_t read_only_later_count;
 };
 
 static int set_error(struct root_builder *r, const char *verb, const char *path)
@@ -111,26 +111,27 @@ static int make_mount_point(struct root_builder *r, const char *path, bool direc
         return mknodat(r->new_root, path + 1, S_IFREG | 0444, 0) < 0 && errno != EEXIST ? -errno : 0;
 }
 
-/* Is the deepest existing parent in `tmpfs`? In a granted directory a mount point would be left behind outside. */
+/* Is the deepest existing parent in `tmpfs`? In a granted directory a mount point would stay after the box has ended.
+ */
 static bool may_make_mount_point(const struct root_builder *r, const char *path)
 {
         char parent[PATH_MAX];
-        struct stat own, there;
-        if (strlen(path) >= sizeof parent || fstat(r->tmpfs, &own) < 0)
+        struct stat tmpfs, found;
+        if (strlen(path) >= sizeof parent || fstat(r->tmpfs, &tmpfs) < 0)
                 return false;
         memcpy(parent, path, strlen(path) + 1);
         for (char *slash; (slash = strrchr(parent, '/'));) {
                 *slash = '\0';
                 CLEANUP_FD int fd = open_in_root(r, *parent ? parent : "/");
                 if (fd >= 0)
-                        return fstat(fd, &there) == 0 && there.st_dev == own.st_dev;
+                        return fstat(fd, &found) == 0 && found.st_dev == tmpfs.st_dev;
                 if (errno != ENOENT)
                         return false;
         }
         return false;
 }
 
-/* Fails with ENOENT if the path does not exist and must not be made. */
+/* Makes the mount point if it does not exist. Fails with ENOENT if it must not be made: may_make_mount_point(). */
 static int open_mount_point(struct root_builder *r, const char *path, bool directory)
 {
         int fd = open_in_root(r, path);
@@ -163,6 +164,7 @@ static bool is_in_made_directory(const struct root_builder *r, const char *path)
         return true;
 }
 
+/* In directories that the keeper made. */
 static int mount_by_name(struct root_builder *r, int tree, const char *path, bool directory)
 {
         int e = make_mount_point(r, path, directory);
@@ -184,7 +186,7 @@ static int mount_at(struct root_builder *r, int tree, const char *path, bool dir
 
 /* --- mounting the places --- */
 
-static int cover_subdirectory(struct root_builder *r, const char *path, int cover, const char *name);
+static int mask_subdirectory(struct root_builder *r, const char *path, int mask, const char *name);
 
 static int mount_real(struct root_builder *r, const struct resolved_path *p)
 {
@@ -201,7 +203,8 @@ static int mount_real(struct root_builder *r, const struct resolved_path *p)
         return mount_at(r, tree, p->path, p->is_directory);
 }
 
-/* Makes a directory in `tmpfs` and mounts it at `path`. If ret_fd is not NULL, the mount stays open for sealing. */
+/* Makes a directory in `tmpfs` and mounts it at `path`. If ret_fd is not NULL, the mount stays open for
+ * remount_later(). */
 static int mount_own_directory(struct root_builder *r, const char *path, mode_t mode, uint64_t attributes, int *ret_fd)
 {
         char name[32];
@@ -222,13 +225,13 @@ static int mount_own_directory(struct root_builder *r, const char *path, mode_t 
 }
 
 /*
- * A detached mount of an empty object that cannot be opened. All covers clone the same file or directory: the first use
+ * A detached mount of an empty object that cannot be opened. All masks clone the same file or directory: the first use
  * makes it, bind-mounted on itself with the attributes that its clones inherit.
  */
 static int clone_mask(struct root_builder *r, bool directory)
 {
         const char *name = directory ? "no-directory" : "no-file";
-        if (r->cover_made[directory])
+        if (r->mask_made[directory])
                 return mount_clone_tree(r->tmpfs, name);
         if (directory ? mkdirat(r->tmpfs, name, 0) < 0 : mknodat(r->tmpfs, name, S_IFREG, 0) < 0)
                 return -1;
@@ -236,7 +239,7 @@ static int clone_mask(struct root_builder *r, bool directory)
         if (tree < 0 || mount_set_attributes(tree, locked_attributes, false) < 0 ||
             mount_attach_at(tree, r->tmpfs, name) < 0)
                 return -1;
-        r->cover_made[directory] = true;
+        r->mask_made[directory] = true;
         return mount_clone_tree(r->tmpfs, name);
 }
 
@@ -246,8 +249,8 @@ static int mount_private(struct root_builder *r, const struct resolved_path *p)
         bool shared = rule_is_of_set(p->rule, SET_TEMPORARY);
         mode_t mode = shared ? 01777 : 0700;
         if (!is_in_made_directory(r, p->path)) {
-                CLEANUP_FD int there = open_in_root(r, p->path);
-                if (there < 0 && errno == ENOENT && !may_make_mount_point(r, p->path))
+                CLEANUP_FD int existing = open_in_root(r, p->path);
+                if (existing < 0 && errno == ENOENT && !may_make_mount_point(r, p->path))
                         return 0; /* a granted directory does not have it: there is nothing to hide */
                 return mount_own_directory(r, p->path, mode, 0, NULL);
         }
@@ -256,10 +259,10 @@ static int mount_private(struct root_builder *r, const struct resolved_path *p)
         return e < 0 || fchmodat(r->new_root, p->path + 1, mode, 0) < 0 ? set_error(r, "make", p->path) : 0;
 }
 
-/* The mount becomes read-only at the end, because grants inside it still need mount points. */
+/* Takes the descriptor. The mount becomes read-only at the end, because grants inside it still need mount points. */
 static int remount_later(struct root_builder *r, int mount)
 {
-        int *slot = arena_array_push(r->arena, &r->seals, &r->seal_count, sizeof *slot);
+        int *slot = arena_array_push(r->arena, &r->read_only_later, &r->read_only_later_count, sizeof *slot);
         if (!slot) {
                 fd_close(&mount);
                 return error_errno(r->error, ENOMEM, "no memory");
@@ -282,7 +285,7 @@ static bool leads_to_grant(const struct root_builder *r, const char *path)
  * to fail with EACCES: each is replaced by an empty object that cannot be opened. The directory itself cannot be
  * listed.
  */
-static int cover_entries(struct root_builder *r, const char *path, int cover)
+static int mask_entries(struct root_builder *r, const char *path, int mask)
 {
         DIR *dir = opendir(path);
         int e = 0;
@@ -292,41 +295,41 @@ static int cover_entries(struct root_builder *r, const char *path, int cover)
                 const char *inner = arena_format(r->arena, "%s/%s", path, d->d_name);
                 if (!inner)
                         e = error_errno(r->error, ENOMEM, "cannot deny the entries of %s", path);
-                else if (++r->covered_names > COVERED_NAMES_MAX)
+                else if (++r->masked_names > MASKED_NAMES_MAX)
                         e = error_set(r->error, E2BIG, "%s is denied but has a grant inside, and it has too many "
                                       "entries to deny each of the others", path);
                 else if (leads_to_grant(r, inner))
-                        e = d->d_type == DT_DIR ? cover_subdirectory(r, inner, cover, d->d_name) : 0;
-                else if (d->d_type == DT_DIR ? mkdirat(cover, d->d_name, 0) < 0
-                                             : mknodat(cover, d->d_name, S_IFREG, 0) < 0)
-                        e = set_error(r, "cover", inner);
+                        e = d->d_type == DT_DIR ? mask_subdirectory(r, inner, mask, d->d_name) : 0;
+                else if (d->d_type == DT_DIR ? mkdirat(mask, d->d_name, 0) < 0
+                                             : mknodat(mask, d->d_name, S_IFREG, 0) < 0)
+                        e = set_error(r, "mask", inner);
         }
         if (dir)
                 (void)closedir(dir);
         return e;
 }
 
-static int cover_subdirectory(struct root_builder *r, const char *path, int cover, const char *name)
+static int mask_subdirectory(struct root_builder *r, const char *path, int mask, const char *name)
 {
-        if (mkdirat(cover, name, 0700) < 0)
-                return set_error(r, "cover", path);
-        CLEANUP_FD int fd = openat(cover, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        int e = fd < 0 ? set_error(r, "cover", path) : cover_entries(r, path, fd);
+        if (mkdirat(mask, name, 0700) < 0)
+                return set_error(r, "mask", path);
+        CLEANUP_FD int fd = openat(mask, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        int e = fd < 0 ? set_error(r, "mask", path) : mask_entries(r, path, fd);
         if (e == 0 && fchmod(fd, 0111) < 0)
-                e = set_error(r, "cover", path);
+                e = set_error(r, "mask", path);
         return e;
 }
 
-static int mount_cover(struct root_builder *r, const struct resolved_path *p)
+static int mount_mask(struct root_builder *r, const struct resolved_path *p)
 {
         if (!p->holds_grants) {
-                CLEANUP_FD int cover = clone_mask(r, p->is_directory);
-                return cover < 0 ? set_error(r, "cover", p->path) : mount_at(r, cover, p->path, p->is_directory);
+                CLEANUP_FD int mask = clone_mask(r, p->is_directory);
+                return mask < 0 ? set_error(r, "mask", p->path) : mount_at(r, mask, p->path, p->is_directory);
         }
         int mount = -1;
         int e = mount_own_directory(r, p->path, 0111, MOUNT_ATTR_NOEXEC, &mount);
         if (e == 0)
-                e = cover_entries(r, p->path, mount);
+                e = mask_entries(r, p->path, mount);
         return e < 0 ? e : remount_later(r, mount);
 }
 
@@ -335,7 +338,7 @@ static int mount_on_itself(struct root_builder *r, const struct resolved_path *p
 {
         CLEANUP_FD int here = open_in_root(r, p->path);
         if (here < 0 && errno == ENOENT)
-                return 0; /* it lies in a directory that the box does not see */
+                return 0; /* the path is in a directory that the box does not see */
         CLEANUP_FD int tree = here < 0 ? -1 : mount_clone_tree(here, "");
         if (tree < 0)
                 return set_error(r, "bind-mount", p->path);
@@ -355,7 +358,7 @@ static int mount_place(struct root_builder *r, const struct resolved_path *p)
         case RESOLVED_PRIVATE:
                 return mount_private(r, p);
         case RESOLVED_MASKED:
-                return mount_cover(r, p);
+                return mount_mask(r, p);
         case RESOLVED_PINNED:
                 return mount_on_itself(r, p, 0);
         case RESOLVED_FROZEN:
@@ -374,7 +377,10 @@ static int make_proc(struct root_builder *r)
         return mount_at(r, proc, "/proc", true);
 }
 
-/* These files show the whole machine, and keys from outside. Where the box runs as root, it owns them inside too. */
+/*
+ * Masks files that show the state of the whole machine, and the user's keys. Outside, most of them are readable for
+ * root only, but a box that root starts has the same user id.
+ */
 static int mask_proc(struct root_builder *r)
 {
         static const char *const files[] = {
@@ -385,9 +391,9 @@ static int mask_proc(struct root_builder *r)
         };
         size_t count = geteuid() == 0 ? ARRAY_SIZE(files) : 2;
         for (size_t i = 0; i < count; i++) {
-                CLEANUP_FD int cover = clone_mask(r, false);
-                if (cover < 0 || (mount_attach_at(cover, r->new_root, files[i]) < 0 && errno != ENOENT))
-                        return set_error(r, "cover", files[i]);
+                CLEANUP_FD int mask = clone_mask(r, false);
+                if (mask < 0 || (mount_attach_at(mask, r->new_root, files[i]) < 0 && errno != ENOENT))
+                        return set_error(r, "mask", files[i]);
         }
         return 0;
 }
@@ -426,7 +432,7 @@ static int make_devices(struct root_builder *r)
         return pts < 0 ? set_error(r, "mount", "/dev/pts") : mount_at(r, pts, "/dev/pts", true);
 }
 
-/* Mounts a file with this text over the one that exists; a symbolic link is mounted over, not followed. */
+/* Mounts a new file with this text at the path. A symbolic link there is mounted over, not followed. */
 static int mount_text(struct root_builder *r, const char *path, const char *text)
 {
         char name[32];
@@ -442,9 +448,10 @@ static int mount_text(struct root_builder *r, const char *path, const char *text
 
 /*
  * Programs resolve host names at egress's listener (wall_net.c), whatever the machine's files say. Where a file is
- * missing and cannot be made because /etc is the real one, resolvers ask 127.0.0.1 by default, which is right.
+ * missing and cannot be made because /etc is the real one, resolvers ask 127.0.0.1 by default, which is that listener.
  *
- * Without egress they ask an address that no machine has (RFC 5737): they fail at once, and the kernel counts it.
+ * Without egress they ask an address that no machine has (RFC 5737): it has no route, so they fail at once, and the
+ * keeper can report it (net_count_unroutable()).
  */
 static int make_resolver(struct root_builder *r)
 {
@@ -459,8 +466,8 @@ static int make_resolver(struct root_builder *r)
         };
         int e = 0;
         for (size_t i = 0; e == 0 && i < ARRAY_SIZE(files); i++) {
-                CLEANUP_FD int there = open_in_root(r, files[i].path);
-                if (there >= 0 || errno != ENOENT || is_in_made_directory(r, files[i].path))
+                CLEANUP_FD int existing = open_in_root(r, files[i].path);
+                if (existing >= 0 || errno != ENOENT || is_in_made_directory(r, files[i].path))
                         e = mount_text(r, files[i].path, files[i].text);
         }
         return e;
@@ -478,7 +485,7 @@ static int mount_socket(struct root_builder *r, const char *path)
         return mount_at(r, tree, path, false);
 }
 
-/* A link that already exists came with a mount; where its parent is read-only, no link can be added. */
+/* Ignores a link that exists already, because it came with a mount, and one whose parent is read-only. */
 static int make_links(struct root_builder *r, const struct resolved_paths *places)
 {
         for (size_t i = 0; i < places->link_count; i++) {
@@ -506,29 +513,29 @@ static const struct resolved_path *find_root_grant(const struct resolved_paths *
 static int start_root(struct root_builder *r, const struct resolved_path *root_grant)
 {
         static const char *const options[] = { "mode", "0755", NULL };
-        CLEANUP_FD int own = mount_new_fs("tmpfs", options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
-        CLEANUP_FD int place = open(TMPFS_POINT, O_PATH | O_DIRECTORY | O_CLOEXEC);
-        if (own < 0 || place < 0 || mount_attach_fd(own, place) < 0)
+        CLEANUP_FD int tmpfs = mount_new_fs("tmpfs", options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+        CLEANUP_FD int mount_point = open(TMPFS_POINT, O_PATH | O_DIRECTORY | O_CLOEXEC);
+        if (tmpfs < 0 || mount_point < 0 || mount_attach_fd(tmpfs, mount_point) < 0)
                 return set_error(r, "mount", "a tmpfs");
-        if (mkdirat(own, "root", 0755) < 0)
+        if (mkdirat(tmpfs, "root", 0755) < 0)
                 return set_error(r, "make", "a directory in a tmpfs");
-        CLEANUP_FD int tree = root_grant ? mount_clone_tree(AT_FDCWD, "/") : mount_clone_tree(own, "root");
-        CLEANUP_FD int point = openat(own, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
+        CLEANUP_FD int tree = root_grant ? mount_clone_tree(AT_FDCWD, "/") : mount_clone_tree(tmpfs, "root");
+        CLEANUP_FD int root_point = openat(tmpfs, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
         uint64_t attributes = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
         if (root_grant && root_grant->kind == RESOLVED_READ_ONLY)
                 attributes |= MOUNT_ATTR_RDONLY;
-        if (tree < 0 || point < 0 || mount_set_attributes(tree, attributes, root_grant != NULL) < 0 ||
-            mount_attach_fd(tree, point) < 0)
+        if (tree < 0 || root_point < 0 || mount_set_attributes(tree, attributes, root_grant != NULL) < 0 ||
+            mount_attach_fd(tree, root_point) < 0)
                 return set_error(r, "make", "the new root");
-        r->tmpfs = TAKE_FD(own);
+        r->tmpfs = TAKE_FD(tmpfs);
         r->new_root = TAKE_FD(tree);
         return 0;
 }
 
 static int remount_read_only(struct root_builder *r)
 {
-        for (size_t i = 0; i < r->seal_count; i++)
-                if (mount_set_attributes(r->seals[i], MOUNT_ATTR_RDONLY, false) < 0)
+        for (size_t i = 0; i < r->read_only_later_count; i++)
+                if (mount_set_attributes(r->read_only_later[i], MOUNT_ATTR_RDONLY, false) < 0)
                         return set_error(r, "set the attributes of", "a mount of the box");
         return 0;
 }
@@ -583,8 +590,8 @@ int box_root_enter(const struct plan *plan, struct error *e)
         if (mount_make_all_private() < 0)
                 return set_error(&r, "stop the propagation of", "the mounts");
         result = build(&r, &places);
-        for (size_t i = 0; i < r.seal_count; i++)
-                fd_close(&r.seals[i]);
+        for (size_t i = 0; i < r.read_only_later_count; i++)
+                fd_close(&r.read_only_later[i]);
         fd_close(&r.tmpfs);
         fd_close(&r.new_root);
         return result;

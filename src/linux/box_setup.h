@@ -3,8 +3,8 @@
  * report what the wall enforces. Each wall has its own file (wall_*.c), and wall_table.c lists them all, with the
  * terminal, which is not a wall but is set up between them. A function that a wall does not need is NULL.
  *
- * launch.c calls prepare and apply in the table's order, each in the right process; the doctor calls probe;
- * restrict_self.c calls confine_self.
+ * The keeper (keeper.c) calls prepare, and the command's process (command.c) apply, both in the table's order; the
+ * doctor calls probe (platform_probe()); restrict_self.c calls confine_self.
  */
 #ifndef RINGWALL_LINUX_BOX_SETUP_H
 #define RINGWALL_LINUX_BOX_SETUP_H
@@ -26,13 +26,13 @@
 struct box_setup {
         const struct launch_request *request;
         const struct plan *plan; /* of the request */
-        uid_t uid;               /* of the person who started the box */
+        uid_t uid;               /* of the user who started the box */
         gid_t gid;
         int to_front;            /* a socket to the front */
         int to_keeper;           /* in the command's process: a socket to the keeper */
         struct pty pty;
-        struct resolved_paths places;    /* only without a mount namespace */
-        struct ruleset rules;    /* for the command's files */
+        struct resolved_paths places; /* only without a mount namespace */
+        struct ruleset rules;    /* Landlock's, for the command */
         bool signals_scoped;     /* without a pid namespace: Landlock keeps the box's signals inside the box */
         int guard;               /* enum filter_guard, or FILTER_NO_GUARD */
         struct guard_aliases aliases; /* for the guard */
@@ -41,16 +41,16 @@ struct box_setup {
 
 /* A ringwall process, or a user of libringwall, that confines itself and has no keeper. */
 struct self_confinement {
-        const struct plan *plan;     /* NULL: no files, no programs, only the machine's network */
+        const struct plan *plan;             /* NULL: no files, no programs, only the machine's network */
         const struct resolved_paths *places; /* of the plan */
 };
 
 struct wall_ops {
         const char *name;
-        /* Asks the kernel what it can do for this wall, for this user, on this machine. */
+        /* Tests what the kernel can do for this wall, for this user, on this machine. */
         void (*probe)(struct probe_report *report);
-        /* In the keeper, in the table's order. Until `harden` the keeper has every capability inside the box, and
-           none outside. */
+        /* In the keeper, in the table's order. In a box with a user namespace the keeper has every capability there,
+           and none outside, until `harden`. */
         int (*prepare)(struct box_setup *setup, struct error *e);
         /* In the command's process, between fork and exec, in the table's order. May share the keeper's memory
            (vfork). */

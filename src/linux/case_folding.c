@@ -1,10 +1,10 @@
 /*
  * Case folding; see case_folding.h.
  *
- * Each file system has its own Unicode table of which names are equal, so rules by name cannot be enforced there, and a
- * plan that needs them is refused (wall_guard.c). Case folding is a property of a directory (ext4, f2fs, tmpfs), of a
- * mount (vfat, exfat, ntfs, cifs) or of the machine that serves the files (9p of WSL, FUSE), so it is found out by
- * looking names up.
+ * Which names are equal in a case-insensitive directory depends on the Unicode table of its file system. So rules by
+ * name cannot be enforced in it, and a plan that needs them is refused (wall_guard.c). Case folding is a property of a
+ * directory (ext4, f2fs, tmpfs), of a mount (vfat, exfat, ntfs, cifs) or of the machine that serves the files (9p of
+ * WSL, FUSE), so this file detects it by looking a name up in the other case.
  */
 #include "linux/case_folding.h"
 
@@ -27,7 +27,7 @@ enum { NAMES_MAX = 64, CASEFOLD_FLAG = 0x40000000 /* FS_CASEFOLD_FL */ };
 /* msdos and vfat, exfat, ntfs3, smb, cifs, smb2, hfs+ */
 static const unsigned long folding_types[] = { 0x4d44, 0x2011bab0, 0x7366746e, 0x517b, 0xff534d42, 0xfe534d42, 0x482b };
 
-/* False: the name has no letters. */
+/* Swaps upper and lower case. False: the name has no letters. */
 static bool change_case(const char *name, char ret[NAME_MAX + 1])
 {
         bool changed = false;
@@ -63,7 +63,7 @@ static int probe_names(DIR *dir)
         return -1;
 }
 
-/* The same for the directory's own name in its parent, if that is on the same file system. */
+/* As probe_names(), for the directory's own name in its parent, if that is on the same file system. */
 static int probe_own_name(const char *path, int fd)
 {
         char parent[PATH_MAX], other[NAME_MAX + 1];

@@ -15,10 +15,10 @@
  *
  * Controllers that had to be enabled in a parent stay enabled: disabling one would lift the limits of other boxes.
  *
- * Nothing stays behind: before the cgroup is made, the front forks a janitor. It waits for EOF on a socket that the
- * front holds, so for the front's exit for whatever reason, then kills the processes that are left in the cgroup and
- * removes it. If one of the two is killed, the other removes it. The janitor has its own session and no descriptors but
- * that socket and the parent.
+ * Nothing stays behind: before the cgroup is made, the front forks a janitor. The janitor waits for EOF on a socket
+ * whose other end the front keeps open until it exits, for whatever reason; then it kills the processes that are left
+ * in the cgroup and removes it. If the janitor is killed, the front removes the cgroup. The janitor has its own session
+ * and no descriptors but that socket and the parent.
  *
  * What an attacker controls: what happens inside the cgroup. Its files are out of reach: a box has no cgroup mount
  * unless the plan grants one, and resource_group.c refuses a plan that would make them writable.
@@ -48,18 +48,19 @@
 
 enum {
         CPU_PERIOD_US = 100000,    /* the kernel's default */
-        PIDS_MAX = 4194304,       /* the kernel's PID_MAX_LIMIT, and the highest value of pids.max */
-        REMOVE_FIRST_US = 200,     /* between two attempts to remove a cgroup whose processes are still exiting */
-        REMOVE_LONGEST_US = 20000,
-        REMOVE_TRIES = 1500,       /* half a minute: a dying process may be waiting for a disk */
+        PIDS_MAX = 4194304,        /* the kernel's PID_MAX_LIMIT, and the highest value of pids.max */
+        REMOVE_WAIT_MIN_US = 200,  /* between two attempts to remove a cgroup whose processes are still exiting */
+        REMOVE_WAIT_MAX_US = 20000,
+        REMOVE_TRIES = 1500,       /* half a minute: an exiting process may be waiting for a disk */
 };
 
 /* --- settings --- */
 
-static void add(struct cgroup_write_entry *s, size_t *count, const char *controller, const char *file, uint64_t value)
+static void add_entry(struct cgroup_write_entry *list, size_t *count, const char *controller, const char *file,
+                      uint64_t value)
 {
-        s[*count] = (struct cgroup_write_entry){ .controller = controller, .file = file };
-        (void)snprintf(s[*count].value, sizeof s[*count].value, "%" PRIu64, value);
+        list[*count] = (struct cgroup_write_entry){ .controller = controller, .file = file };
+        (void)snprintf(list[*count].value, sizeof list[*count].value, "%" PRIu64, value);
         ++*count;
 }
 
@@ -67,14 +68,14 @@ size_t cgroup_write_entries(const struct cgroup_limits *limits, struct cgroup_wr
 {
         size_t count = 0;
         if (limits->memory) {
-                add(ret, &count, "memory", "memory.max", limits->memory);
-                add(ret, &count, "memory", "memory.swap.max", 0);
-                add(ret, &count, "memory", "memory.oom.group", 1);
+                add_entry(ret, &count, "memory", "memory.max", limits->memory);
+                add_entry(ret, &count, "memory", "memory.swap.max", 0);
+                add_entry(ret, &count, "memory", "memory.oom.group", 1);
         }
         if (limits->processes && limits->processes < PIDS_MAX)
-                add(ret, &count, "pids", "pids.max", limits->processes + limits->own_processes);
+                add_entry(ret, &count, "pids", "pids.max", limits->processes + limits->own_processes);
         if (limits->cpu) {
-                add(ret, &count, "cpu", "cpu.max", 0);
+                add_entry(ret, &count, "cpu", "cpu.max", 0);
                 (void)snprintf(ret[count - 1].value, sizeof ret[count - 1].value, "%" PRIu64 " %d",
                                limits->cpu * CPU_PERIOD_US / 1000, CPU_PERIOD_US);
         }
@@ -92,18 +93,18 @@ static int write_setting(int directory, const struct cgroup_write_entry *s)
 
 /* --- removal --- */
 
-/* Runs as: the front or its janitor, perhaps both at once. */
+/* Kills the processes in the cgroup and removes it. Runs as: the front or its janitor, perhaps both at once. */
 static void remove_cgroup(int parent, const char *name)
 {
         char kill_file[96];
         (void)snprintf(kill_file, sizeof kill_file, "%s/cgroup.kill", name);
-        long delay = REMOVE_FIRST_US;
+        long delay = REMOVE_WAIT_MIN_US;
         for (int i = 0; i < REMOVE_TRIES; i++) {
                 if (unlinkat(parent, name, AT_REMOVEDIR) == 0 || errno != EBUSY)
                         return;
                 (void)cgroup_write(parent, kill_file, "1");
                 (void)nanosleep(&(struct timespec){ .tv_nsec = delay * 1000 }, NULL);
-                delay = delay * 2 < REMOVE_LONGEST_US ? delay * 2 : REMOVE_LONGEST_US;
+                delay = delay * 2 < REMOVE_WAIT_MAX_US ? delay * 2 : REMOVE_WAIT_MAX_US;
         }
 }
 
@@ -133,7 +134,8 @@ void cgroup_remove(struct cgroup *c)
 {
         fd_close(&c->directory);
         if (c->lifeline >= 0)
-                (void)send(c->lifeline, "", 1, MSG_NOSIGNAL); /* a child may still have a copy open */
+                (void)send(c->lifeline, "", 1,
+                           MSG_NOSIGNAL); /* ends the wait even if a child has a copy of the socket open */
         fd_close(&c->lifeline);
         if (c->janitor > 0)
                 while (waitpid(c->janitor, NULL, 0) < 0 && errno == EINTR)
@@ -147,7 +149,8 @@ void cgroup_remove(struct cgroup *c)
 /* --- the parent --- */
 
 /*
- * Has systemd delegated this cgroup to its processes? Not user@.service, which is delegated to the user's own manager.
+ * Has systemd, where it runs, delegated this cgroup to its processes? user@.service does not count: it is delegated to
+ * the user's own systemd.
  */
 static bool is_delegated(int parent, const char *path)
 {
@@ -163,7 +166,7 @@ static bool is_delegated(int parent, const char *path)
         return false;
 }
 
-/* The root of the tree, which may have processes beside limited cgroups. Only the root has no cgroup.type. */
+/* Only the root of the tree has no cgroup.type. It alone may have processes and limited child cgroups. */
 static bool is_root_cgroup(int parent)
 {
         return faccessat(parent, "cgroup.type", F_OK, 0) < 0 && errno == ENOENT;
@@ -180,7 +183,8 @@ static int enable_controller(int parent, const char *path, const char *controlle
         r = cgroup_read_line(parent, "cgroup.subtree_control", text, sizeof text);
         if (r == 0 && cgroup_has_controller(text, controller))
                 return 0;
-        /* The kernel would refuse some controllers, and for others turn this into a threaded cgroup. */
+        /* With processes in the parent, the kernel refuses to enable some controllers, and for others makes the parent
+           a threaded cgroup. */
         if (r == 0 && !is_root_cgroup(parent) &&
             (cgroup_read_line(parent, "cgroup.procs", text, sizeof text) < 0 || text[0]))
                 return error_set(e, EBUSY, "processes live in %.160s", path);
@@ -239,8 +243,8 @@ static int make_below(const char *path, bool is_scope, const struct cgroup_write
 }
 
 /*
- * Tries our own cgroup, its parent, and the root of the tree, in this order. Reports the first error, which is about
- * the nearest. `in_scope`: the parent of our own cgroup is a scope that was just made for us.
+ * Tries our own cgroup, its parent, and the root of the tree, in this order. If all fail, reports the error of our own
+ * cgroup. `in_scope`: the parent of our own cgroup is a scope that was just made for us.
  */
 static int make_near_own(bool in_scope, const struct cgroup_limits *limits, struct cgroup *ret, struct error *e)
 {
@@ -307,7 +311,7 @@ int cgroup_prepare_keeper(struct cgroup *c, bool outlives_front, struct error *e
                 fd_close(&c->lifeline);
         CLEANUP_FD int self = open("/proc/self", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         int r = self < 0 ? -errno : cgroup_read_line(self, oom_file, text, sizeof text);
-        /* An exempt process would survive the OOM kill of its box. Raising the value needs no privilege. */
+        /* A negative value would let the box's processes survive its OOM kill. Raising it needs no privilege. */
         if (r == 0 && text[0] == '-')
                 r = cgroup_write(self, oom_file, "0");
         return r < 0 ? error_errno(e, -r, "cannot write /proc/self/%s", oom_file) : 0;

@@ -22,13 +22,13 @@ struct cgroup_limits {
 struct cgroup {
         int directory; /* the box's cgroup, for CLONE_INTO_CGROUP; -1: not made */
         int parent;    /* the parent cgroup */
-        int lifeline;  /* the janitor waits until the last copy of this socket is closed */
+        int lifeline;  /* a socket: the janitor waits until its last copy is closed, or a byte is sent */
         pid_t janitor;
         char name[48];
 };
 #define CGROUP_NONE ((struct cgroup){ .directory = -1, .parent = -1, .lifeline = -1, .janitor = -1 })
 
-/* A file to write, and its controller. */
+/* A file in the cgroup's directory, the value to write, and the controller that the file belongs to. */
 struct cgroup_write_entry {
         const char *controller, *file;
         char value[48];
@@ -41,19 +41,20 @@ size_t cgroup_write_entries(const struct cgroup_limits *limits,
 
 /*
  * Makes a cgroup: directly, where a part of the tree is delegated to us, else in a scope of a systemd manager, into
- * which the caller moves. Runs as: the front, one thread, before the box is started. Sets every limit, or fails. Where
- * systemd manages the tree, it changes only a delegated part or that scope. Call cgroup_remove() in any case: it
- * removes what was made.
+ * which the calling process moves. Runs as: the front, one thread, before the box is started. Sets every limit, or
+ * fails. Where systemd manages the tree, changes only a delegated part or that scope. The caller must call
+ * cgroup_remove() even after a failure.
  */
 int cgroup_create(const struct cgroup_limits *limits, struct cgroup *ret, struct error *e);
 
-/* Each of the two ways separately, for the doctor. */
+/* Each of the two ways alone, for the doctor's probes. */
 int cgroup_create_direct(const struct cgroup_limits *limits, struct cgroup *ret, struct error *e);
 int cgroup_create_in_scope(const struct cgroup_limits *limits, struct cgroup *ret, struct error *e);
 
 /*
- * Runs first in the keeper, which was cloned into the cgroup: closes the descriptors and lets the OOM killer kill the
- * process. A keeper that outlives the front keeps the lifeline open, or the janitor would kill it during its clean-up.
+ * Runs first in the keeper, which was cloned into the cgroup: closes the descriptors, and makes sure that the OOM
+ * killer may kill the keeper with its box. A keeper that outlives the front keeps the lifeline open, or the janitor
+ * would kill it during its clean-up.
  */
 int cgroup_prepare_keeper(struct cgroup *c, bool outlives_front, struct error *e);
 

@@ -18,7 +18,7 @@
 
 enum { PROC_CAP = 1024 * 1024 };
 
-/* The part of `path` below `root`, which is not / where a container sees only a part of the tree. NULL: not below. */
+/* The part of `path` below `root`, the root of the mount: in a container it may not be /. NULL: not below. */
 static const char *path_below(const char *path, const char *root)
 {
         if (strcmp(root, "/") == 0)

@@ -10,9 +10,9 @@
 #include <sys/types.h>
 
 /*
- * Finds the directory of this process's cgroup v2 from the texts of /proc/self/mountinfo and /proc/self/cgroup. 0, or
- * -ENOENT when no cgroup2 is mounted, or when the mount does not contain our cgroup. *ret_top is the length of the
- * mount point at the start of the path. Opens no file.
+ * Finds the directory of this process's cgroup v2 from the texts of /proc/self/mountinfo and /proc/self/cgroup. 0 or
+ * -errno; -ENOENT when no cgroup2 is mounted, or when the mount does not contain our cgroup. *ret_top is the length of
+ * the mount point at the start of the path. Opens no file.
  */
 int cgroup_parse_path(const char *mountinfo, const char *cgroup, char *ret_path, size_t size, size_t *ret_top);
 

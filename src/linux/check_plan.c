@@ -8,8 +8,8 @@
 #include "platform/platform.h"
 #include "policy/diagnostics.h"
 
-/* Checks the network of a box without a network namespace. */
-static int check_proxies(const struct plan *plan, struct error *e)
+/* For a box without a network namespace. */
+static int check_network_of_host(const struct plan *plan, struct error *e)
 {
         const struct source from = plan->scalar[PLAN_ALLOW_NETWORK].from;
         if (plan->published.count)
@@ -44,5 +44,5 @@ int platform_check_plan(const struct plan *plan, struct error *e)
         if (!(namespaces & NAMESPACE_PID) != !(namespaces & NAMESPACE_MOUNT))
                 return error_not_enforceable(n[PLAN_NAMESPACES].from,
                                              "the namespaces pid and mount only work together, because of /proc", e);
-        return n[PLAN_ALLOW_NETWORK].value && !(namespaces & NAMESPACE_NET) ? check_proxies(plan, e) : 0;
+        return n[PLAN_ALLOW_NETWORK].value && !(namespaces & NAMESPACE_NET) ? check_network_of_host(plan, e) : 0;
 }

@@ -26,8 +26,8 @@ static void reset_signals(void)
 }
 
 /*
- * Looks the command up in the PATH that it gets. Here and not by execvp(), because a plan without exec allows one try.
- * NULL: not found.
+ * Looks the command up in the PATH of its own environment. execvp() would call exec for each directory, but in a plan
+ * without exec only one call is allowed. NULL: not found.
  */
 static const char *find_command(const char *name, char *const *environment, char buffer[PATH_MAX])
 {

@@ -10,7 +10,7 @@
 
 /* Sent to the keeper, over setup->to_keeper, if the command could not be started. */
 struct start_failure {
-        int code; /* an exit status of ringwall's */
+        int code; /* ringwall's exit status */
         struct error error;
 };
 
@@ -18,8 +18,8 @@ struct start_failure {
  * Forks a process that applies the walls to itself and executes the command. Its exec closes setup->to_keeper.
  *
  * With `like_vfork` the child uses the keeper's memory until it executes, and the keeper is suspended: no page tables
- * are copied. Not if the child needs the keeper before that (to allow its exec, or to be continued when a terminal
- * stops it), forks a guard, or never executes (serve).
+ * are copied. The caller must not use it if the child needs the keeper before its exec (to allow the exec, or to
+ * continue the child when a terminal stops it), if the child forks a guard, or if it never executes (serve).
  */
 pid_t command_fork(struct box_setup *setup, bool like_vfork);
 

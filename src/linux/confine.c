@@ -1,8 +1,8 @@
 /*
- * Giving up privileges and files.
+ * Gives up privileges and files; see confine.h.
  *
- * Landlock under mounts: the root contains only readable files, so Landlock grants reading everywhere, and enforces a
- * second time which files may be written.
+ * Landlock under mounts: the box's root contains only files that it may read, so Landlock grants reading everywhere; it
+ * enforces which files may be written, as the read-only mounts do already.
  *
  * Privileges: the order matters. The bounding set can only be emptied while the process has capabilities, so that comes
  * first; no_new_privs comes before Landlock and seccomp, which require it.
@@ -23,7 +23,7 @@
 #include "linux/landlock_table.h"
 #include "linux/landlock_ruleset.h"
 
-/* As in an ordinary user's process outside a user namespace of its own. */
+/* True for an ordinary user's process, unless it is in a user namespace of its own. */
 static bool has_no_capabilities(void)
 {
         struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
@@ -57,8 +57,8 @@ int confine_set_ptrace_effective(bool effective, struct error *e)
 
 int drop_privileges(bool keep_ptrace, struct error *e)
 {
-        /* The first capability that the kernel does not know gives EINVAL. A process without capabilities may not
-           drop any (EPERM), but cannot gain one either: no_new_privs. */
+        /* EINVAL: the kernel does not know this capability, so all are dropped. EPERM: a process without capabilities
+           cannot drop any, but with no_new_privs it cannot gain one either. */
         unsigned long c = 0;
         while (prctl(PR_CAPBSET_DROP, c, 0, 0, 0) == 0)
                 c++;

@@ -1,6 +1,6 @@
 /*
- * Detaches a helper process; see daemonize.h. It must not keep the front's output, terminal or working directory in
- * use, because other processes may wait for those.
+ * Detaches a helper process; see daemonize.h. Other processes may wait until the front's output and terminal are
+ * closed, or its working directory is unused, so a helper process must not keep them open.
  */
 #include "linux/daemonize.h"
 
@@ -24,7 +24,7 @@ void detach_within_session(const char *name, int first, int second)
         (void)sigprocmask(SIG_BLOCK, &all, NULL);
         (void)setpgid(0, 0);
         (void)prctl(PR_SET_NAME, name);
-        /* First above 2, so that dup2() to 0 does not overwrite the second one. */
+        /* First moves both above 2: dup2() to 0 or 1 could overwrite the other one. */
         first = fcntl(first, F_DUPFD, 3);
         int other = second < 0 ? first : fcntl(second, F_DUPFD, 3);
         if (first < 0 || other < 0 || dup2(first, 0) < 0 || dup2(other, 1) < 0 || chdir("/") < 0 ||

@@ -1,6 +1,5 @@
 /*
- * Compiles the tables of filter_table.c to BPF programs, as C source: run once per architecture while ringwall is
- * built.
+ * Compiles the tables of filter_table.c to BPF programs, as C source. The build runs it once per architecture.
  *
  *   filter_generate x86_64|aarch64 >FILE.c
  *
@@ -16,7 +15,7 @@
  *        one block for each call that has conditions: its tests in the table's order, then the group's verdict
  *
  * The guard's programs are made the same way from filter_guarded[], but jump to their end instead of giving a verdict
- * on the other calls; filter_install.c puts one in front of a program for the rights.
+ * on the other calls; filter_install.c concatenates one and a program for the rights.
  *
  * Programs are generated from the end to the start: jumps only go forward, so the target of an instruction always
  * exists already, and all jumps to one verdict share an instruction. When a program is installed, the kernel makes two
@@ -24,7 +23,8 @@
  * other (since 5.11) runs it for each number, to find the calls that are allowed whatever their arguments, for which
  * the program is never run again; so depth matters, and only blocks look at arguments.
  *
- * What it trusts: libseccomp's numbers, the tables. Any surprise stops it with a message, which fails the build.
+ * What it trusts: libseccomp's numbers, the tables. If they are inconsistent, it exits with a message, which fails the
+ * build.
  */
 #include <errno.h>
 #include <limits.h>
@@ -46,9 +46,9 @@ enum {
         JUMP_MAX = UINT8_MAX, /* the longest conditional jump, in instructions */
 };
 
-/* What happens to one number: a verdict, after conditions where `call` is set. */
+/* What happens to one number. */
 struct verdict {
-        const char *call;
+        const char *call; /* the conditions of this call are tested first; NULL: there are none */
         uint32_t action;
 };
 
@@ -94,16 +94,16 @@ static size_t emit_load(struct program *p, size_t offset)
         return emit(p, BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset);
 }
 
-/* How many instructions the next one would have to jump over to reach `to`. */
+/* The number of instructions that the next one would have to jump over to reach `to`. */
 static size_t distance(const struct program *p, size_t to)
 {
         return p->count - to - 1;
 }
 
-/* The verdict: an existing instruction, if one is near enough to stay in reach for a while, or a new one. */
+/* An instruction that gives this verdict: an existing one, if later jumps can still reach it, or a new one. */
 static size_t emit_verdict(struct program *p, uint32_t action)
 {
-        if (action == FILTER_PASS) /* jump to the last instruction, after which the next program follows */
+        if (action == FILTER_PASS) /* the program's last instruction, which jumps to the program after it */
                 return distance(p, 0) < JUMP_MAX / 2 ? 0 : emit(p, BPF_JMP | BPF_JA, (uint32_t)distance(p, 0));
         for (size_t l = p->count; l-- > 0 && distance(p, l) < JUMP_MAX / 2;)
                 if (p->code[l].code == (BPF_RET | BPF_K) && p->code[l].k == action)
@@ -111,8 +111,8 @@ static size_t emit_verdict(struct program *p, uint32_t action)
         return emit(p, BPF_RET | BPF_K, action);
 }
 
-/* The target itself, or a new jump to it that a conditional jump can reach. */
-static size_t emit_step(struct program *p, size_t to)
+/* The target itself, or a new jump to it, which a conditional jump can reach. */
+static size_t emit_reachable_target(struct program *p, size_t to)
 {
         /* One less than the maximum: the other branch may need such a jump too. */
         return distance(p, to) < JUMP_MAX ? to : emit(p, BPF_JMP | BPF_JA, (uint32_t)distance(p, to));
@@ -120,8 +120,8 @@ static size_t emit_step(struct program *p, size_t to)
 
 static size_t emit_jump(struct program *p, uint16_t comparison, uint32_t k, size_t yes, size_t no)
 {
-        yes = emit_step(p, yes);
-        no = emit_step(p, no);
+        yes = emit_reachable_target(p, yes);
+        no = emit_reachable_target(p, no);
         size_t jt = distance(p, yes), jf = distance(p, no);
         if (jt > JUMP_MAX || jf > JUMP_MAX)
                 fail("a conditional jump over %zu or %zu instructions is too long", jt, jf);
@@ -289,7 +289,7 @@ static size_t emit_tree(struct program *p, const struct range *ranges, size_t co
 
 static void compile(struct program *p, enum filter_arch arch, bool guard)
 {
-        if (guard) /* the end of all that pass: a jump to what follows */
+        if (guard) /* FILTER_PASS ends here: it continues with the program that follows */
                 (void)emit(p, BPF_JMP | BPF_JA, 0);
         find_ranges(p, arch, guard);
         for (struct range *r = p->ranges; r < p->ranges + p->range_count; r++)
@@ -348,20 +348,20 @@ static struct program_slice print_program(enum filter_arch arch, bool guard, uns
         print_code(&p, guard);
         if (*used + p.count > UINT16_MAX)
                 fail("more than %d instructions in all", UINT16_MAX);
-        struct program_slice span = { (uint16_t)*used, (uint16_t)p.count };
+        struct program_slice slice = { (uint16_t)*used, (uint16_t)p.count };
         *used += p.count;
-        return span;
+        return slice;
 }
 
 static void print_programs(enum filter_arch arch)
 {
-        struct program_slice spans[FILTER_RIGHTS_COUNT], guards[FILTER_GUARD_COUNT];
+        struct program_slice variants[FILTER_RIGHTS_COUNT], guards[FILTER_GUARD_COUNT];
         size_t used = 0;
         printf("/* Generated from filter_table.c by filter_generate.c: do not edit. */\n"
                "#include \"linux/filter_install.h\"\n\n"
                "static const struct sock_filter code[] = {\n");
         for (unsigned rights = 0; rights < FILTER_RIGHTS_COUNT; rights++)
-                spans[rights] = print_program(arch, false, rights, &used);
+                variants[rights] = print_program(arch, false, rights, &used);
         for (unsigned guard = 0; guard < FILTER_GUARD_COUNT; guard++)
                 guards[guard] = print_program(arch, true, guard, &used);
         printf("};\n\n");
@@ -369,7 +369,7 @@ static void print_programs(enum filter_arch arch)
         printf("const struct filter_programs filter_programs_%s = {\n        code,\n        {\n",
                filter_abis[arch].name);
         for (unsigned rights = 0; rights < FILTER_RIGHTS_COUNT; rights++)
-                printf("                { %u, %u },\n", spans[rights].start, spans[rights].count);
+                printf("                { %u, %u },\n", variants[rights].start, variants[rights].count);
         printf("        },\n        {\n");
         for (unsigned guard = 0; guard < FILTER_GUARD_COUNT; guard++)
                 printf("                { %u, %u },\n", guards[guard].start, guards[guard].count);

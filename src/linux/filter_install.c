@@ -1,14 +1,14 @@
 /*
- * Installing a filter: picks a program and passes it to the kernel.
+ * Installs a seccomp filter: picks a program that was compiled at build time, and passes it to the kernel.
  *
- * What it is for: compiling an allowlist takes as long as the whole rest of a box's start. So the programs are compiled
- * at build time (filter_generate.c), and this file does not need the library that knows the calls' names.
+ * What it is for: compiling an allowlist when a box starts would double the time of the start. So filter_generate.c
+ * does that at build time, and ringwall does not need libseccomp.
  *
  * What it trusts: the generated programs, which the unit tests compare with the table for every call. An attacker
  * controls nothing here.
  *
  * Needs of the kernel: CONFIG_SECCOMP_FILTER, seccomp(2), user notification (5.0); without FILTER_EXEC its CONTINUE
- * (5.5).
+ * (5.5); with a guard WAIT_KILLABLE_RECV (5.19).
  */
 #include "linux/filter_install.h"
 
@@ -51,15 +51,15 @@ int filter_install(unsigned rights, int guard, int *ret_listener)
                 return -EOPNOTSUPP;
         if (rights >= FILTER_RIGHTS_COUNT || guard >= FILTER_GUARD_COUNT)
                 return -EINVAL;
-        const struct program_slice *span = &programs->variants[rights];
+        const struct program_slice *slice = &programs->variants[rights];
         struct sock_filter combined[COMBINED_MAX];
         struct sock_fprog program = {
-                .len = span->count,
+                .len = slice->count,
                 /* the kernel only reads it */
-                .filter = (struct sock_filter *)(uintptr_t)(programs->code + span->start),
+                .filter = (struct sock_filter *)(uintptr_t)(programs->code + slice->start),
         };
         if (guard >= 0) {
-                int length = concatenate(programs, &programs->guards[guard], span, combined);
+                int length = concatenate(programs, &programs->guards[guard], slice, combined);
                 if (length < 0)
                         return length;
                 program = (struct sock_fprog){ .len = (unsigned short)length, .filter = combined };
@@ -69,7 +69,7 @@ int filter_install(unsigned rights, int guard, int *ret_listener)
         unsigned long flags = (ret_listener ? SECCOMP_FILTER_FLAG_NEW_LISTENER : 0) | killable;
         long r = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program);
         bool needs_listener = !(rights & FILTER_EXEC) || (rights & FILTER_SOCKET_SERVER) || guard >= 0;
-        if (r < 0 && errno == EBUSY && !needs_listener) {
+        if (r < 0 && errno == EBUSY && !needs_listener) { /* an outer filter of this process has a listener already */
                 flags = 0;
                 r = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program);
         }
@@ -82,12 +82,12 @@ int filter_install(unsigned rights, int guard, int *ret_listener)
 
 bool filter_can_guard(void)
 {
-        /* The kernel checks the flags before it reads the program; the program pointer is NULL. */
+        /* The kernel checks the flags before it reads the program: EFAULT means that it knows them. */
         unsigned long flags = SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
         return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, NULL) < 0 && errno == EFAULT;
 }
 
-/* Interprets a generated program as the kernel does. Generated programs contain only these instructions. */
+/* Runs a generated program as the kernel does. Generated programs contain only these instructions. */
 static uint32_t simulate(const struct sock_filter *code, size_t count, const struct seccomp_data *data)
 {
         uint32_t a = 0;
@@ -125,8 +125,8 @@ int filter_errno(unsigned rights, const struct seccomp_data *data)
         const struct filter_programs *programs = native_programs();
         if (!programs || rights >= FILTER_RIGHTS_COUNT)
                 return EPERM;
-        const struct program_slice *span = &programs->variants[rights];
-        uint32_t verdict = simulate(programs->code + span->start, span->count, data);
+        const struct program_slice *slice = &programs->variants[rights];
+        uint32_t verdict = simulate(programs->code + slice->start, slice->count, data);
         bool notified = (verdict & SECCOMP_RET_ACTION_FULL) == SECCOMP_RET_USER_NOTIF;
         return notified ? (int)(verdict & SECCOMP_RET_DATA) : EPERM;
 }

@@ -28,29 +28,30 @@ enum filter_right {
         FILTER_RIGHTS_COUNT = 128,
 };
 
-/* What the guard of a box checks besides changes. Each combination has a program that runs before the others. */
+/* What the guard of a box checks besides changes. Each combination has a program, which runs before that of the rights.
+ */
 enum filter_guard {
         FILTER_GUARD_READS = 1,   /* opening for reading */
         FILTER_GUARD_CONNECT = 2, /* connecting a socket; unix datagram sockets are refused then */
-        /* in a box without namespaces: listening; and programs cannot hide their memory from the guard */
+        /* for a box without namespaces: the guard checks listen() too, and no program can hide its memory from it */
         FILTER_GUARD_NO_NAMESPACES = 4,
         FILTER_GUARD_COUNT = 8,
 };
 enum { FILTER_NO_GUARD = -1 };
 
-/* The filter that the plan needs: enum filter_right. `guard` of the box: enum filter_guard, or FILTER_NO_GUARD. */
+/* The rights (enum filter_right) that the plan gives. `guard`: the box's, of enum filter_guard, or FILTER_NO_GUARD. */
 unsigned filter_rights_from_plan(const struct plan *plan, int guard);
 
 /*
  * Restricts the calling thread, and all that it starts, permanently. Runs as: any process with no_new_privs set and one
- * thread, as the last step before exec. Installs the whole filter, or on failure nothing.
+ * thread, as its last step before foreign code. Installs the whole filter, or on failure nothing.
  *
  * Notified calls block until *ret_listener (close-on-exec) is used to answer them, with the errno from filter_errno().
- * Without FILTER_EXEC every exec is notified, also the caller's own, so the receiver of the listener has to let one
- * continue. `guard` is FILTER_NO_GUARD or of enum filter_guard: then the calls of filter_guarded[] are notified too. If
- * ret_listener is NULL, or inside a box that already has a listener (then *ret_listener is -1), calls that would be
- * notified fail with ENOSYS; the second case is an error without FILTER_EXEC, with FILTER_SOCKET_SERVER or with a
- * guard.
+ * Without FILTER_EXEC every exec is notified, also the caller's own, so the process that receives the listener has to
+ * let the first one continue. `guard` is FILTER_NO_GUARD or of enum filter_guard: then the calls of filter_guarded[]
+ * are notified too. If ret_listener is NULL, or inside a box that already has a listener (then *ret_listener is -1),
+ * calls that would be notified fail with ENOSYS; the second case is an error without FILTER_EXEC, with
+ * FILTER_SOCKET_SERVER or with a guard.
  *
  * Returns 0 or -errno; -EOPNOTSUPP on an architecture without programs.
  */

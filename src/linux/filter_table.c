@@ -1,13 +1,13 @@
 /*
  * The seccomp wall's table: what happens to each system call.
  *
- * What it is for: the kernel offers some 470 calls, and a box needs about 330 of them. The rest is attack surface or a
- * way around another wall. Every call is named here once, in a group with one verdict; for a few, conditions on the
+ * What it is for: of the kernel's nearly 400 calls a box needs fewer than 300. The rest is attack surface or a way
+ * around another wall. Every call is named here once, in a group with one verdict; for a few, conditions on the
  * arguments come first. A call that is not named fails with ENOSYS, as on a kernel that lacks it, and so will every
  * future call: programs are written to cope with that, and a unit test fails when libseccomp knows a name that is in no
  * group.
  *
- * A refusal that a person wants to know about is notified: a ringwall process counts it and answers with the errno in
+ * A refusal that the user wants to know about is notified: a ringwall process counts it and answers with the errno in
  * the verdict's lower half, which the kernel ignores. That process is the guard if the box has one (guard_serve.c),
  * else the socket server if it has one, else the keeper (keeper.c).
  *
@@ -58,7 +58,10 @@ const struct filter_abi filter_abis[FILTER_ARCHES] = {
 
 /* --- what programs need --- */
 
-/* name_to_handle_at only returns a handle; opening by it is refused below. ioctl and mknod have conditions. */
+/*
+ * name_to_handle_at only returns a handle; open_by_handle_at is refused below. Some of these calls have conditions,
+ * such as ioctl and mknod.
+ */
 static const char *const files[] = {
         "access", "chdir", "chmod", "chown", "close", "close_range", "copy_file_range", "creat", "dup", "dup2", "dup3",
         "faccessat", "faccessat2", "fadvise64", "fallocate", "fchdir", "fchmod", "fchmodat", "fchmodat2", "fchown",
@@ -126,7 +129,7 @@ static const char *const restriction[] = {
         "landlock_add_rule", "landlock_create_ruleset", "landlock_restrict_self", "prctl", "seccomp", NULL,
 };
 
-/* Calls on existing sockets; `families` decides which sockets can be made. */
+/* Calls on existing sockets. `families` and `pairs`, with their conditions, decide which sockets can be made. */
 static const char *const sockets[] = {
         "accept", "accept4", "bind", "connect", "getpeername", "getsockname", "getsockopt", "listen", "recvfrom",
         "recvmmsg", "recvmsg", "sendmmsg", "sendmsg", "sendto", "setsockopt", "shutdown", NULL,
@@ -134,7 +137,7 @@ static const char *const sockets[] = {
 
 /* --- what depends on the plan --- */
 
-/* Address families that no condition below mentions. */
+/* Their groups' verdicts are for address families that no condition below mentions. */
 static const char *const families[] = { "socket", NULL };
 static const char *const pairs[] = { "socketpair", NULL };
 
@@ -180,7 +183,7 @@ static const char *const machine[] = {
         "swapon", "syslog", "userfaultfd", "vhangup", NULL,
 };
 
-/* --- what is not there --- */
+/* --- what fails as on a kernel that lacks it --- */
 
 /*
  * clone3: its flags are in memory, so libc has to fall back to clone. io_uring: performs operations that no filter
@@ -282,7 +285,7 @@ const struct filter_condition filter_conditions[] = {
         /* A lease on a read-only file blocks every process outside that opens it for writing. */
         { "fcntl", .tests = { IS(1, F_SETLEASE) }, .action = FAIL(EACCES) },
 
-        /* Typing into a terminal, its selection, the console's output, line disciplines; and another way to a
+        /* Type into a terminal; paste its selection; redirect the console's output; set a line discipline; make a
            userfaultfd. */
         { "ioctl", .tests = { IS(1, TIOCSTI) }, .action = NOTIFY(EPERM) },
         { "ioctl", .tests = { IS(1, TIOCLINUX) }, .action = NOTIFY(EPERM) },
@@ -290,8 +293,8 @@ const struct filter_condition filter_conditions[] = {
         { "ioctl", .tests = { IS(1, TIOCSETD) }, .action = NOTIFY(EPERM) },
         { "ioctl", .tests = { IS(1, IOCTL_NEW_USERFAULTFD) }, .action = NOTIFY(EPERM) },
 
-        /* Set-user-ID and set-group-ID programs. S_ISGID means something else on a directory, where a guard allows
-           it. */
+        /* A box must not make set-user-ID or set-group-ID programs. On a directory S_ISGID only makes new files inherit
+           the group: a guard allows that. */
         OPEN_SET_ID("open", 1, 2, O_CREAT),
         OPEN_SET_ID("open", 1, 2, O_TMPFILE),
         OPEN_SET_ID("openat", 2, 3, O_CREAT),
@@ -317,8 +320,8 @@ const struct filter_condition filter_conditions[] = {
         { "socketpair", .without = FILTER_UNIX, .tests = { IS(0, AF_UNIX) }, .action = NOTIFY(EPERM) },
         { "socket", FILTER_UNIX, .tests = { IS(0, AF_UNIX) }, .action = ALLOW },
         { "socket", .without = FILTER_UNIX, .tests = { IS(0, AF_UNIX) }, .action = NOTIFY(EPERM) },
-        /* On the host's network. Programs that try another family or protocol as a matter of course get an errno and
-           go on without; any other IPv4 socket, as for a DNS query, is notified. */
+        /* On the host's network. Many programs try another family or protocol first: they get an errno that makes them
+           continue without it. Any other IPv4 socket, such as one for a DNS query, is notified. */
         { "socket", FILTER_SOCKET_SERVER, .tests = { IS(0, AF_INET), BITS(1, SOCKET_TYPE, SOCK_STREAM), IS(2, 0) },
           .action = MAKE_SOCKET },
         { "socket", FILTER_SOCKET_SERVER,
@@ -339,7 +342,7 @@ const struct filter_condition filter_conditions[] = {
         { "socket", FILTER_NETWORK, .tests = { INET, BITS(1, SOCKET_TYPE, SOCK_DGRAM), IS(2, 0) }, .action = ALLOW },
         { "socket", FILTER_NETWORK, .tests = { INET, BITS(1, SOCKET_TYPE, SOCK_DGRAM), IS(2, IPPROTO_UDP) },
           .action = ALLOW },
-        /* getifaddrs() of libc lists the addresses with it. */
+        /* libc's getifaddrs() needs it to list the addresses. */
         { "socket", FILTER_NETWORK, .tests = { IS(0, AF_NETLINK), IS(2, NETLINK_ROUTE) }, .action = ALLOW },
         { "socket", FILTER_NETWORK, .tests = { INET, BITS(1, SOCKET_TYPE, SOCK_RAW) }, .action = FAIL(EPERM) },
         { "socket", FILTER_NETWORK, .tests = { INET }, .action = FAIL(EPROTONOSUPPORT) }, /* MPTCP, SCTP, ICMP, SMC */
@@ -381,16 +384,17 @@ const size_t filter_guarded_count = ARRAY_SIZE(filter_guarded);
 
 enum { OPEN_CHANGES = O_ACCMODE | O_CREAT | O_TRUNC };
 
-#define GUARD_DEVICES(name, index)                                                                                     \
+#define GUARD_MKNOD(name, index)                                                                                       \
         { name, .tests = { BITS(index, S_IFMT, S_IFCHR) }, .action = FILTER_PASS },                                    \
         { name, .tests = { BITS(index, S_IFMT, S_IFBLK) }, .action = FILTER_PASS },                                    \
         { name, .tests = { HAS(index, S_ISUID) }, .action = FILTER_PASS },                                             \
         { name, .tests = { HAS(index, S_ISGID) }, .action = FILTER_PASS }
 
 /*
- * btrfs and FAT: their headers use a name that banned.h forbids. BTRFS_MAKES calls have an argument of one page.
+ * ioctl numbers of btrfs and FAT, whose headers use a name that banned.h forbids. The argument of BTRFS_CHANGE_NAME
+ * calls is one page.
  */
-#define BTRFS_MAKES(number) _IOW(0x94, (number), char[4096])
+#define BTRFS_CHANGE_NAME(number) _IOW(0x94, (number), char[4096])
 #define BTRFS_SET_FLAGS _IOW(0x94, 26, uint64_t)
 #define FAT_SET_ATTRIBUTES _IOW('r', 0x11, uint32_t)
 
@@ -413,38 +417,39 @@ const struct filter_condition filter_guard_conditions[] = {
         { "openat", .tests = { HAS(2, O_PATH) }, .action = FILTER_PASS },
         { "open", .without = FILTER_GUARD_READS, .tests = { BITS(1, OPEN_CHANGES, 0) }, .action = FILTER_PASS },
         { "openat", .without = FILTER_GUARD_READS, .tests = { BITS(2, OPEN_CHANGES, 0) }, .action = FILTER_PASS },
-        /* Calls that the tables above refuse, with a guard or without. */
+        /* The tables above refuse these calls, with a guard or without. */
         GUARD_SET_ID("open", 1, 2, O_CREAT),
         GUARD_SET_ID("open", 1, 2, O_TMPFILE),
         GUARD_SET_ID("openat", 2, 3, O_CREAT),
         GUARD_SET_ID("openat", 2, 3, O_TMPFILE),
         { "creat", .tests = { HAS(1, S_ISUID) }, .action = FILTER_PASS },
         { "creat", .tests = { HAS(1, S_ISGID) }, .action = FILTER_PASS },
-        GUARD_DEVICES("mknod", 1),
-        GUARD_DEVICES("mknodat", 2),
+        GUARD_MKNOD("mknod", 1),
+        GUARD_MKNOD("mknodat", 2),
         { "chmod", .tests = { HAS(1, S_ISUID) }, .action = FILTER_PASS },
         { "fchmod", .tests = { HAS(1, S_ISUID) }, .action = FILTER_PASS },
         { "fchmodat", .tests = { HAS(2, S_ISUID) }, .action = FILTER_PASS },
         { "fchmodat2", .tests = { HAS(2, S_ISUID) }, .action = FILTER_PASS },
-        /* Each datagram may have its own address, in memory that the guard would have to read for every one. */
+        /* Datagram sockets are refused: each datagram may have its own address, which the guard would have to read and
+           check. */
         GUARD_STREAMS("socket"),
         GUARD_STREAMS("socketpair"),
         /* Without CAP_SYS_PTRACE the guard cannot read a process that is not dumpable (ssh-agent). So the call does
            nothing and returns success; no other process of the box may trace it anyway. */
         { "prctl", FILTER_GUARD_NO_NAMESPACES, .tests = { IS(0, PR_SET_DUMPABLE), IS(1, 0) }, .action = FAIL(0) },
-        /* These can make a directory case-insensitive; the owner of an empty directory may do that. */
+        /* The owner of an empty directory could make it case-insensitive, and rules by name would not match. */
         { "ioctl", .tests = { IS(1, FS_IOC_SETFLAGS) }, .action = FAIL(EPERM) },
         { "ioctl", .tests = { IS(1, FS_IOC_FSSETXATTR) }, .action = FAIL(EPERM) },
-        /* Changes that need only a read-only descriptor, and calls that create names by one. */
+        /* These change a file, or create and remove names, through a read-only descriptor. */
         { "ioctl", .tests = { IS(1, FS_IOC_SETVERSION) }, .action = FAIL(EPERM) },
         { "ioctl", .tests = { IS(1, FS_IOC_ENABLE_VERITY) }, .action = FAIL(EPERM) },
         { "ioctl", .tests = { IS(1, FAT_SET_ATTRIBUTES) }, .action = FAIL(EPERM) },
-        { "ioctl", .tests = { IS(1, BTRFS_MAKES(1)) }, .action = FAIL(EPERM) },  /* SNAP_CREATE */
-        { "ioctl", .tests = { IS(1, BTRFS_MAKES(14)) }, .action = FAIL(EPERM) }, /* SUBVOL_CREATE */
-        { "ioctl", .tests = { IS(1, BTRFS_MAKES(15)) }, .action = FAIL(EPERM) }, /* SNAP_DESTROY */
-        { "ioctl", .tests = { IS(1, BTRFS_MAKES(23)) }, .action = FAIL(EPERM) }, /* SNAP_CREATE_V2 */
-        { "ioctl", .tests = { IS(1, BTRFS_MAKES(24)) }, .action = FAIL(EPERM) }, /* SUBVOL_CREATE_V2 */
-        { "ioctl", .tests = { IS(1, BTRFS_MAKES(63)) }, .action = FAIL(EPERM) }, /* SNAP_DESTROY_V2 */
+        { "ioctl", .tests = { IS(1, BTRFS_CHANGE_NAME(1)) }, .action = FAIL(EPERM) },  /* SNAP_CREATE */
+        { "ioctl", .tests = { IS(1, BTRFS_CHANGE_NAME(14)) }, .action = FAIL(EPERM) }, /* SUBVOL_CREATE */
+        { "ioctl", .tests = { IS(1, BTRFS_CHANGE_NAME(15)) }, .action = FAIL(EPERM) }, /* SNAP_DESTROY */
+        { "ioctl", .tests = { IS(1, BTRFS_CHANGE_NAME(23)) }, .action = FAIL(EPERM) }, /* SNAP_CREATE_V2 */
+        { "ioctl", .tests = { IS(1, BTRFS_CHANGE_NAME(24)) }, .action = FAIL(EPERM) }, /* SUBVOL_CREATE_V2 */
+        { "ioctl", .tests = { IS(1, BTRFS_CHANGE_NAME(63)) }, .action = FAIL(EPERM) }, /* SNAP_DESTROY_V2 */
         { "ioctl", .tests = { IS(1, BTRFS_SET_FLAGS) }, .action = FAIL(EPERM) },
 };
 const size_t filter_guard_condition_count = ARRAY_SIZE(filter_guard_conditions);

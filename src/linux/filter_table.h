@@ -1,6 +1,6 @@
 /*
- * The filters as tables: for the program that compiles them, and for the tests that check its output. The tables, and
- * the reason for each call's place: filter_table.c. Not linked into ringwall.
+ * The filters as tables, for the program that compiles them and for the tests that check its output. filter_table.c
+ * gives the reasons. Not linked into ringwall.
  */
 #ifndef RINGWALL_LINUX_FILTER_TABLE_H
 #define RINGWALL_LINUX_FILTER_TABLE_H
@@ -15,11 +15,11 @@ enum filter_arch {
 };
 
 enum {
-        FILTER_NUMBERS_MAX = 1024, /* no call that is known has a higher number */
+        FILTER_NUMBERS_MAX = 1024, /* higher than the number of any known call */
         FILTER_TESTS_MAX = 3,
 };
 
-/* The system call ABI of a filter. A process that makes a call of another ABI is killed. */
+/* The system call ABI that a filter is for. A process that makes a call of another ABI is killed. */
 struct filter_abi {
         const char *name;
         uint32_t audit;   /* AUDIT_ARCH_*, which is also libseccomp's identifier */
@@ -74,8 +74,8 @@ extern const struct filter_guarded filter_guarded[];
 extern const size_t filter_guarded_count;
 
 /*
- * Their conditions; `with` and `without` are of enum filter_guard. A call that is not listed above passes if none
- * applies.
+ * The conditions of the guard's programs; `with` and `without` are of enum filter_guard. A call that is not in
+ * filter_guarded[] passes if no condition applies.
  */
 extern const struct filter_condition filter_guard_conditions[];
 extern const size_t filter_guard_condition_count;

@@ -4,7 +4,7 @@
 
 #include "policy/git_config_parse.h"
 
-/* Returns 0 or -errno; -EINVAL: git could not parse it either. The result is allocated in the arena. */
+/* Returns 0 or -errno; -EINVAL: git could not parse the file either. The result is allocated in the arena. */
 int git_config_file_read(struct arena *a, const char *path, struct git_config *ret);
 
 #endif

@@ -7,8 +7,8 @@
  * plans of those that open for reading.
  *
  * How it works: the guard copies the path out of the caller's memory once and resolves it from the caller's working
- * directory or descriptor, following symlinks itself. It judges the current path of the directory together with the
- * last name (name_rules.h), and performs the call on the descriptors that it holds. A call whose path was judged never
+ * directory or descriptor, following symlinks itself. It checks the current path of the directory together with the
+ * last name (name_rules.h), and performs the call on the descriptors that it holds. A call whose path was checked never
  * continues in the caller, whose memory may change (TOCTOU).
  *
  *   guard_caller.c  the caller: its memory, directories, umask, descriptors
@@ -17,8 +17,8 @@
  *                   metadata; guard_sockets.c binds and connects
  *   guard_serve.c   the guard processes and their answers; guard_keeper.c what they ask of the keeper at level standard
  *   guard_aliases.c what the paths of a plan resolve to (wall_guard.c decides whether it needs a guard)
- *   guard_git.c     files that git trusts; guard_git_content.c judges them by their content, guard_git_paths.c and
- *                   guard_git_around.c find those that the person's configurations name
+ *   guard_git.c     files that git trusts; guard_git_content.c checks them by their content, guard_git_paths.c and
+ *                   guard_git_around.c find those that the user's configurations name
  *
  * What it trusts: nothing from the caller. The box's own walls (mounts, Landlock) confine the guard too, and its only
  * capability is to inspect processes of the box. So a wrong verdict allows no more than those walls do.
@@ -139,11 +139,11 @@ struct guard {
         char denied_path[PATH_MAX];
         /* For guard_git.c: */
         bool protects_git;   /* the plan protects files that git runs or trusts */
-        struct relative_hooks relative_hooks; /* of the person's configurations */
-        char *git_text;      /* the content that was judged last */
+        struct relative_hooks relative_hooks; /* of the user's configurations */
+        char *git_text;      /* the content that was checked last */
         size_t git_length;
         struct guard_git_snapshot *git_snapshots; /* shared memory; needs the exclusive lock */
-        struct guard_git_snapshot *git_pending; /* of the file whose content was judged last and is to be installed */
+        struct guard_git_snapshot *git_pending; /* of the file whose content was checked last and is to be installed */
         struct rule git_rule;
         char git_why[256];
 };

@@ -1,7 +1,7 @@
 /*
  * Resolves the paths of a plan's denials; see guard.h.
  *
- * A rule's path may lead through symlinks, but the guard judges real paths. So a denial is applied to its real path
+ * A rule's path may lead through symlinks, but the guard checks real paths. So a denial is applied to its real path
  * too, and the symlinks that its path leads through cannot be changed.
  */
 #include "linux/guard_aliases.h"

@@ -2,8 +2,8 @@
  * Resolves a path of the caller to a parent, a name and an object; see guard.h.
  *
  * How it works: most paths have no symlinks in their directories, and one openat2() opens the parent. Otherwise the
- * path is walked name by name, and each symlink is judged by its own name, because a denied name may be a symlink to a
- * file that is not denied. The path that is judged at the end is the one that the kernel reports for the directory at
+ * path is walked name by name, and each symlink is checked by its own name, because a denied name may be a symlink to a
+ * file that is not denied. The path that is checked at the end is the one that the kernel reports for the directory at
  * that moment (/proc/self/fd), not the caller's spelling.
  *
  * /proc/self and /proc/thread-self must resolve to the caller, not to the guard, so their targets are built from the
@@ -119,7 +119,7 @@ static int read_fd_path(const struct guard *g, int fd, char ret[PATH_MAX])
         size_t length = (size_t)n, suffix = strlen(gone);
         bool marked = length > suffix && strcmp(ret + length - suffix, gone) == 0;
         if (marked && confirm_path(fd, ret) < 0 && fstat(fd, &st) == 0) { /* the mark is not a part of its name */
-                /* A removed file can still be opened through its descriptor, so its last path is judged. */
+                /* A removed file can still be opened through its descriptor, so its last path is checked. */
                 ret[length - suffix] = '\0';
                 return S_ISDIR(st.st_mode) ? -ENOENT : REMOVED;
         }
@@ -337,7 +337,7 @@ static bool is_dots(const char *name, size_t length)
 }
 
 /*
- * A removed file can be opened through an O_PATH descriptor, and opening that one was not judged. So the box must be
+ * A removed file can be opened through an O_PATH descriptor, and opening that one was not checked. So the box must be
  * allowed to read the file's last path, which it is not if a process outside moved the file away before removing it. A
  * memfd has no path.
  */
@@ -348,7 +348,7 @@ static int check_removed(struct guard *g, const struct stat *removed, const char
         if (strncmp(path, "/memfd:", strlen("/memfd:")) == 0)
                 return REMOVED;
         memcpy(parent, path, strlen(path) + 1);
-        /* The kernel's name for an O_TMPFILE file, which never had one: its directory is judged instead. */
+        /* The kernel's name for an O_TMPFILE file, which never had one: its directory is checked instead. */
         (void)snprintf(unnamed, sizeof unnamed, "/#%llu", (unsigned long long)removed->st_ino);
         bool named = !text_ends(path, unnamed);
         do {

@@ -1,16 +1,16 @@
 /*
  * Protects files that git would run or trust later, outside the box.
  *
- * What it is for: a person runs git in the workspace, and git runs hooks and the programs that its configuration names.
- * git also runs inside the box and has to write there. So a repository is not read-only: each name in it is judged by
+ * What it is for: a user runs git in the workspace, and git runs hooks and the programs that its configuration names.
+ * git also runs inside the box and has to write there. So a repository is not read-only: each name in it is checked by
  * what it means to git.
  *
  * How it works: git accepts a directory as a repository if it has `objects` and `refs` (and HEAD, or is named by a
  * `commondir`), at any path and however it is reached: as .git, bare, by a file .git, by a symlink. So these rules hold
  * for every such directory, and every .git:
  *
- *   - config and config.worktree are changed only by rename, which is how git changes them. The new content is judged
- *     against what the person left (policy/git_config.h), and the guard installs a copy of it, which a process that
+ *   - config and config.worktree are changed only by rename, which is how git changes them. The new content is checked
+ *     against what the user left (policy/git_config.h), and the guard installs a copy of it, which a process that
  *     still has the file open cannot change. The same holds for the to-do lists of a rebase, which can contain
  *     commands.
  *   - index is changed only by rename too, because git does not check the paths in it again before it writes to them
@@ -23,7 +23,7 @@
  *   - commondir is created only for new worktrees, and the directory of a worktree does not move: its commondir would
  *     name another repository. The same holds for a repository with submodules, whose work trees are relative paths.
  *   - A repository, or a part of one, is not a work tree: a `.git` could make it one.
- *   - If the person's core.hooksPath is relative, no such directory is created beside any .git.
+ *   - If the user's core.hooksPath is relative, no such directory is created beside any .git.
  *   - What the configurations of the repositories around a name include, or use as hooks, is not changed
  *     (guard_git_around.c).
  *   - A directory that becomes a repository, because the second of `objects` and `refs` is created or because it is
@@ -34,7 +34,7 @@
  *
  * .gitmodules and .gitattributes in subdirectories come with every clone: git trusts neither.
  *
- * Not protected: files of the work tree that are run by the person's own hooks or by programs of their configuration.
+ * Not protected: files of the work tree that are run by the user's own hooks or by programs of their configuration.
  */
 #include "linux/guard_git.h"
 
@@ -182,7 +182,7 @@ static enum meaning meaning_of(const char *path, char repository[PATH_MAX])
                 guard_git_strip_names(path, meanings[i].names, repository);
                 bool always = meanings[i].meaning == MEANS_OBJECTS_OR_REFS || meanings[i].meaning == MEANS_COMMONDIR ||
                               meanings[i].meaning == MEANS_GIT;
-                /* In .git/modules the person's git may complete any directory to a repository. */
+                /* In .git/modules the user's git may complete any directory to a repository. */
                 bool module = (meanings[i].meaning == MEANS_CONFIG || meanings[i].meaning == MEANS_CONFIG_WORKTREE ||
                                meanings[i].meaning == MEANS_HOOKS) && strstr(repository, "/.git/modules/");
                 if (always || module || is_repository(repository))
@@ -211,7 +211,7 @@ static bool is_in_repository(const char *path)
 
 /* --- the roots of writable directories --- */
 
-/* Is it a directory that a rule makes writable? Its .git is the person's, but if that is a file, no rule names it. */
+/* Is it a directory that a rule makes writable? Its .git is the user's, but if that is a file, no rule names it. */
 static bool is_writable_root(const struct guard *g, const char *parent)
 {
         for (size_t i = 0; i < g->plan->rules.count; i++)
@@ -345,7 +345,7 @@ static int check_commondir(struct guard *g, const char *path, const char *direct
 }
 
 /*
- * Is this a directory below a repository that must not become one itself? The person's git can create `refs` there, by
+ * Is this a directory below a repository that must not become one itself? The user's git can create `refs` there, by
  * a name that the box chose. The repositories of submodules and worktrees are where they should be.
  */
 static bool is_inside_repository(const char *directory)
@@ -360,11 +360,11 @@ static bool is_inside_repository(const char *directory)
         return false;
 }
 
-/* --- core.hooksPath of the person, if it is relative --- */
+/* --- core.hooksPath of the user, if it is relative --- */
 
 /*
  * Is this path in a directory T/HOOKS, where T has a .git? A HOOKS that begins with a dot is no ordinary name, so it
- * counts everywhere: the person's git can make T a work tree later. `whole`: all of the directory moves here, so that
+ * counts everywhere: the user's git can make T a work tree later. `whole`: all of the directory moves here, so that
  * the first name of HOOKS counts for all of it.
  */
 static bool is_in_relative_hooks(const struct guard *g, const char *path, bool whole)
@@ -440,7 +440,7 @@ static bool has_alternates_or_symlinks(const char *directory)
                directory_contains_symlinks(directory);
 }
 
-static int judge_move(struct guard *g, const struct guard_name *n, enum meaning meaning, const char *repository,
+static int check_move(struct guard *g, const struct guard_name *n, enum meaning meaning, const char *repository,
                       const struct guard_name *source)
 {
         char link[GUARD_LINK_BYTES];
@@ -455,7 +455,7 @@ static int judge_move(struct guard *g, const struct guard_name *n, enum meaning 
         case MEANS_INDEX:
                 if (!S_ISREG(source->mode))
                         return guard_git_refuse(g, n->path, "must be a regular file");
-                return guard_git_judge_text(g, file_of(meaning), repository, n->path,
+                return guard_git_check_content(g, file_of(meaning), repository, n->path,
                                             guard_fd_path(source->object, link));
         case MEANS_HOOKS:
                 return S_ISDIR(source->mode) ? check_hooks(g, source->path)
@@ -481,7 +481,7 @@ static int judge_move(struct guard *g, const struct guard_name *n, enum meaning 
         return guard_git_refuse(g, n->path, run_or_trust);
 }
 
-static int judge_change(struct guard *g, const struct guard_name *n, enum meaning meaning, const char *repository,
+static int check_change(struct guard *g, const struct guard_name *n, enum meaning meaning, const char *repository,
                         enum guard_git_change change)
 {
         bool half = meaning == MEANS_OBJECTS_OR_REFS,
@@ -559,7 +559,7 @@ static bool is_private(const struct guard *g, const char *path)
 static const char join_link_target[] = "git would write through a symbolic link in a repository";
 
 /* Denies moving a symlink, or a directory that contains one, into a repository. */
-static int judge_moved_symlinks(struct guard *g, const struct guard_name *n, const struct guard_name *source)
+static int check_moved_symlinks(struct guard *g, const struct guard_name *n, const struct guard_name *source)
 {
         if (S_ISLNK(source->mode) && text_ends(n->path, "/.gitmodules") && !is_private(g, n->path))
                 return guard_git_refuse(g, n->path, join_link_target);
@@ -585,7 +585,7 @@ static bool is_symlink_test(const char *path, const char *target)
         return in_repository && strcmp(target, "testing") == 0 && *name == 't' && strlen(name) == LETTERS;
 }
 
-int guard_git_judge_link(struct guard *g, const struct guard_name *n, const char *target)
+int guard_git_check_link(struct guard *g, const struct guard_name *n, const char *target)
 {
         if (!g->protects_git || is_private(g, n->path))
                 return 0;
@@ -604,8 +604,8 @@ int guard_git_judge_link(struct guard *g, const struct guard_name *n, const char
                        : 0;
 }
 
-/* Judges moving or removing a directory. One that is removed is empty, and then none of this holds. */
-static int judge_moved_directory(struct guard *g, const char *path)
+/* Checks moving or removing a directory. One that is removed is empty, and then none of this holds. */
+static int check_moved_directory(struct guard *g, const char *path)
 {
         if (contains_protected(g, path))
                 return guard_git_refuse(g, path, "git uses files in it outside the box");
@@ -622,8 +622,8 @@ int guard_git_judge(struct guard *g, const struct guard_name *n, enum guard_git_
         char repository[PATH_MAX] = "";
         if (!g->protects_git || !*n->path)
                 return 0;
-        int r = change == GUARD_GIT_REMOVE && S_ISDIR(n->mode) ? judge_moved_directory(g, n->path)
-                : change == GUARD_GIT_MOVE_HERE                ? judge_moved_symlinks(g, n, source)
+        int r = change == GUARD_GIT_REMOVE && S_ISDIR(n->mode) ? check_moved_directory(g, n->path)
+                : change == GUARD_GIT_MOVE_HERE                ? check_moved_symlinks(g, n, source)
                                                                : 0;
         if (r < 0)
                 return r;
@@ -652,6 +652,6 @@ int guard_git_judge(struct guard *g, const struct guard_name *n, enum guard_git_
                              change != GUARD_GIT_TOGGLE_EXEC;
         if (changes_names && !g->exclusive)
                 return GUARD_RETRY_EXCLUSIVE;
-        return change == GUARD_GIT_MOVE_HERE ? judge_move(g, n, meaning, repository, source)
-                                        : judge_change(g, n, meaning, repository, change);
+        return change == GUARD_GIT_MOVE_HERE ? check_move(g, n, meaning, repository, source)
+                                        : check_change(g, n, meaning, repository, change);
 }

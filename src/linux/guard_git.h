@@ -22,17 +22,17 @@ enum {
 };
 
 /*
- * Judges a change of this name. `source` is the file that is moved, for GUARD_GIT_MOVE_HERE. Returns 0, -EACCES (with
+ * Checks a change of this name. `source` is the file that is moved, for GUARD_GIT_MOVE_HERE. Returns 0, -EACCES (with
  * the refusal recorded), GUARD_RETRY_EXCLUSIVE, GUARD_GIT_INSTALL or GUARD_GIT_KEEP_EMPTY.
  */
 int guard_git_judge(struct guard *g, const struct guard_name *n, enum guard_git_change change,
                     const struct guard_name *source);
 
-/* Judges a new symlink with this target; "" if the target is not known. */
-int guard_git_judge_link(struct guard *g, const struct guard_name *n, const char *target);
+/* Checks a new symlink with this target; "" if the target is not known. */
+int guard_git_check_link(struct guard *g, const struct guard_name *n, const char *target);
 
 /*
- * Does the rename that guard_git_judge() answered with GUARD_GIT_INSTALL: puts a new file with the judged content in
+ * Does the rename that guard_git_judge() answered with GUARD_GIT_INSTALL: puts a new file with the checked content in
  * the place of the destination, and removes the source. A process that still has the source open cannot change the new
  * file. The lock must still be held. Returns 0 or -errno.
  */

@@ -3,12 +3,12 @@
  * runs or trusts them, so a box must not write them.
  *
  * guard_git_paths.c finds those of the workspace's own repository when the box starts. There may be more repositories
- * in the workspace, and the person may change a configuration while the box runs. So a change of a name is also judged
+ * in the workspace, and the user may change a configuration while the box runs. So a change of a name is also checked
  * by the configurations of all repositories whose work tree the name is in, as they are now.
  *
  * How it works: every parent directory of the path is asked for a .git. What was found is kept for a moment, because
  * programs create many files in one directory; but not after the box has moved a directory or changed a .git. That
- * weakens nothing: a file that a box writes just after the person names it in a configuration could as well have been
+ * weakens nothing: a file that a box writes just after the user names it in a configuration could as well have been
  * written just before.
  *
  * What an attacker controls: everything in the workspace but the configurations, which the guard protects. A box can

@@ -1,7 +1,7 @@
 /*
- * Judges files of a repository by their content; see guard_git.c.
+ * Checks files of a repository by their content; see guard_git.c.
  *
- * A file is read once, and the bytes that were read are both judged and installed, in a new file. So a process that
+ * A file is read once, and the bytes that were read are both checked and installed, in a new file. So a process that
  * still has the old file open cannot change them.
  *
  * How an index is parsed depends on the length of its object ids, which the configuration sets. So that length cannot
@@ -213,7 +213,7 @@ static int find_common_directory(struct guard *g, const char *repository, char r
         return 0;
 }
 
-static int judge_index(struct guard *g, const char *repository, const char *path, const char *from)
+static int check_index(struct guard *g, const char *repository, const char *path, const char *from)
 {
         CLEANUP_TEXT struct text why = { 0 };
         char common[PATH_MAX];
@@ -246,7 +246,7 @@ bool guard_git_index_needs_config(const char *repository)
 /* --- configurations --- */
 
 /*
- * Finds or takes the snapshot of what the person left: the content before this box first changed the file, or the
+ * Finds or takes the snapshot of what the user left: the content before this box first changed the file, or the
  * current content if another process has changed it since. So a box may undo its own additions, but cannot do in two
  * steps what it may not do in one. NULL: too large, or too many.
  */
@@ -301,8 +301,8 @@ static bool has_direct_work_tree(struct guard *g, const char *repository)
         return fd >= 0;
 }
 
-/* Judges g->git_text as the new content of the configuration at `path`. */
-static bool judge_config(struct guard *g, enum guard_git_file file, const char *repository, const char *path,
+/* Checks g->git_text as the new content of the configuration at `path`. */
+static bool check_config(struct guard *g, enum guard_git_file file, const char *repository, const char *path,
                          struct text *why)
 {
         CLEANUP_FREE char *current = NULL;
@@ -311,7 +311,7 @@ static bool judge_config(struct guard *g, enum guard_git_file file, const char *
         int r = fd_read_file(path, CONTENT_MAX, &current, &current_length, &e);
         if (r < 0 && r != -ENOENT)
                 return false;
-        /* If the file does not exist yet, the person left nothing. */
+        /* If the file does not exist yet, the user left nothing. */
         struct guard_git_snapshot *m = take_snapshot(g, path, current ? current : "", current_length);
         if (!m && current && guard_git_is_protected(g, path)) {
                 text_add(why, "it is too large to check, or this box has changed too many git configurations");
@@ -336,7 +336,7 @@ static bool judge_config(struct guard *g, enum guard_git_file file, const char *
 
 /*
  * Only once the file is in place: if the rename fails, the file still has the content that the guard installed before,
- * and the snapshot must say so, or the box's own changes would pass for the person's.
+ * and the snapshot must say so, or the box's own changes would pass for the user's.
  */
 static void note_installed(struct guard *g)
 {
@@ -348,13 +348,13 @@ static void note_installed(struct guard *g)
         m->installed_length = g->git_length;
 }
 
-int guard_git_judge_text(struct guard *g, enum guard_git_file file, const char *repository, const char *path,
+int guard_git_check_content(struct guard *g, enum guard_git_file file, const char *repository, const char *path,
                          const char *from)
 {
         CLEANUP_TEXT struct text why = { 0 };
         g->git_pending = NULL;
         if (file == GUARD_GIT_INDEX)
-                return judge_index(g, repository, path, from);
+                return check_index(g, repository, path, from);
         if (read_text(g, from, CONTENT_MAX) < 0)
                 return guard_git_refuse(g, path, not_read);
         if (file == GUARD_GIT_REF || file == GUARD_GIT_UPDATES) {
@@ -366,7 +366,7 @@ int guard_git_judge_text(struct guard *g, enum guard_git_file file, const char *
                 return g->git_length == 0 ? 1 : guard_git_refuse(g, path, "git would write to the files that it names");
         bool may = file == GUARD_GIT_TODO      ? git_todo_is_harmless(g->git_text, g->git_length, &why)
                    : file == GUARD_GIT_OPTIONS ? may_change(file, repository, NULL, 0, g->git_text, g->git_length, &why)
-                                               : judge_config(g, file, repository, path, &why);
+                                               : check_config(g, file, repository, path, &why);
         return may ? 1 : guard_git_refuse(g, path, why.data ? why.data : not_checked);
 }
 
@@ -383,7 +383,7 @@ int guard_git_adopt(struct guard *g, enum guard_git_file file, const char *repos
         if (r < 0)
                 return r;
         if (file == GUARD_GIT_INDEX)
-                r = judge_index(g, repository, path, path);
+                r = check_index(g, repository, path, path);
         else if (read_text(g, path, CONTENT_MAX) < 0 ||
                  !may_change(file, repository, NULL, 0, g->git_text, g->git_length, &why))
                 r = guard_git_refuse(g, path, why.data ? why.data : not_checked);

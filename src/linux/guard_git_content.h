@@ -1,4 +1,4 @@
-/* The files of a repository that are judged by their content; see guard_git.c. */
+/* The files of a repository that are checked by their content; see guard_git.c. */
 #ifndef RINGWALL_LINUX_GUARD_GIT_CONTENT_H
 #define RINGWALL_LINUX_GUARD_GIT_CONTENT_H
 
@@ -34,10 +34,10 @@ void guard_git_strip_names(const char *path, unsigned count, char ret[PATH_MAX])
 bool guard_git_is_protected(const struct guard *g, const char *path);
 
 /*
- * Judges the content of `from` as the new content of `path`. Returns 1, and the guard keeps the content for
+ * Checks the content of `from` as the new content of `path`. Returns 1, and the guard keeps the content for
  * guard_git_install(); or -EACCES.
  */
-int guard_git_judge_text(struct guard *g, enum guard_git_file file, const char *repository, const char *path,
+int guard_git_check_content(struct guard *g, enum guard_git_file file, const char *repository, const char *path,
                          const char *from);
 
 /*

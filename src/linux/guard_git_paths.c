@@ -1,10 +1,10 @@
 /*
- * Finds the files that the person's git configurations name: included files, directories of hooks, and the template of
+ * Finds the files that the user's git configurations name: included files, directories of hooks, and the template of
  * new repositories. git runs or trusts them, so a box must not write them where they are in a writable directory. The
  * same holds for the targets of hooks that are symlinks.
  *
  * How it works: the configurations are read when the box starts, with their includes, as deep as git follows them: the
- * machine's, the person's (also by GIT_CONFIG_SYSTEM and GIT_CONFIG_GLOBAL), the repository's, and those of its
+ * machine's, the user's (also by GIT_CONFIG_SYSTEM and GIT_CONFIG_GLOBAL), the repository's, and those of its
  * worktrees and submodules. A value may be absolute, begin with "~/" or "~USER/", or be relative: an include to its
  * file, core.hooksPath to the work tree. So a relative core.hooksPath names a directory in every work tree; guard_git.c
  * looks for those when they are created.

@@ -1,11 +1,11 @@
-/* The files that the person's git configurations name; see guard_git_paths.c. */
+/* The files that the user's git configurations name; see guard_git_paths.c. */
 #ifndef RINGWALL_LINUX_GUARD_GIT_PATHS_H
 #define RINGWALL_LINUX_GUARD_GIT_PATHS_H
 
 #include "linux/guard_aliases.h"
 
 /*
- * For a rule about a repository: adds what configurations outside the box's view name. Those are the person's and the
+ * For a rule about a repository: adds what configurations outside the box's view name. Those are the user's and the
  * machine's, and that of the repository if the workspace is a worktree or a part of it. Runs in the host's root.
  * Returns 0 or -errno.
  */

@@ -30,7 +30,7 @@ static int check_absent(const struct guard_name *n, int otherwise)
         return errno == ENOENT ? otherwise : -errno;
 }
 
-/* Finds and judges a name to be created. The call that creates it usually detects that it exists already. */
+/* Finds and checks a name to be created. The call that creates it usually detects that it exists already. */
 static int find_new_name(struct guard *g, int directory, uint64_t address, enum guard_git_change change,
                      struct guard_name *ret)
 {
@@ -99,7 +99,7 @@ long guard_mknodat(struct guard *g, const uint64_t *args, struct guard_answer *a
 }
 
 /* Denies a symlink in place of a directory that a rule's path leads through: it would redirect that path. */
-static int judge_new_symlink(struct guard *g, const struct guard_name *n)
+static int check_new_symlink(struct guard *g, const struct guard_name *n)
 {
         const struct rule *by = name_rules_below(g->rules, n->path);
         return by ? guard_deny(g, by, n->path) : 0;
@@ -117,9 +117,9 @@ static long make_symlink(struct guard *g, uint64_t target_address, int directory
         if (r == 0 && n.slash)
                 r = -ENOENT;
         if (r == 0)
-                r = judge_new_symlink(g, &n);
+                r = check_new_symlink(g, &n);
         if (r == 0)
-                r = guard_git_judge_link(g, &n, target);
+                r = guard_git_check_link(g, &n, target);
         if (r < 0)
                 return r == -EACCES && n.parent >= 0 ? check_absent(&n, r) : r;
         return symlinkat(target, n.parent, n.name) < 0 ? -errno : 0;
@@ -190,7 +190,7 @@ long guard_unlinkat(struct guard *g, const uint64_t *args, struct guard_answer *
 /* --- two names --- */
 
 /* A hard link would bypass the rules for the file's first name, so that one must be writable. */
-static int judge_source(struct guard *g, const struct guard_name *source)
+static int check_link_source(struct guard *g, const struct guard_name *source)
 {
         struct stat st;
         if (fstat(source->object, &st) == 0 && st.st_nlink == 0)
@@ -217,13 +217,13 @@ static long make_link(struct guard *g, int from, uint64_t old, int to, uint64_t 
         if (r == 0 && source.slash && !S_ISDIR(source.mode))
                 r = -ENOTDIR;
         if (r == 0)
-                r = judge_source(g, &source);
+                r = check_link_source(g, &source);
         if (r == 0)
                 r = find_new_name(g, to, new, GUARD_GIT_CREATE_OTHER, &destination);
         if (r == 0 && S_ISLNK(source.mode))
-                r = judge_new_symlink(g, &destination);
+                r = check_new_symlink(g, &destination);
         if (r == 0 && S_ISLNK(source.mode))
-                r = guard_git_judge_link(g, &destination, "");
+                r = guard_git_check_link(g, &destination, "");
         if (r == 0 && destination.slash)
                 r = -ENOENT;
         if (r < 0)
@@ -317,8 +317,8 @@ static int check_move(struct guard *g, const struct guard_name *from, const stru
         return check_directory(&m, from->parent, from->name, 0);
 }
 
-/* Returns the errors of rename(2) first, then judges both names. */
-static int judge_names(struct guard *g, const struct guard_name *from, const struct guard_name *to, unsigned flags)
+/* Returns the errors of rename(2) first, then checks both names. */
+static int check_both_names(struct guard *g, const struct guard_name *from, const struct guard_name *to, unsigned flags)
 {
         if (from->parent < 0 || to->parent < 0)
                 return from->parent >= 0 && flags & RENAME_NOREPLACE ? -EEXIST : -EBUSY;
@@ -334,19 +334,19 @@ static int judge_names(struct guard *g, const struct guard_name *from, const str
         if (r == 0)
                 r = guard_judge_name(g, to, true);
         if (r == 0 && S_ISLNK(from->mode))
-                r = judge_new_symlink(g, to);
-        return r == 0 && (flags & RENAME_EXCHANGE) && to->object >= 0 && S_ISLNK(to->mode) ? judge_new_symlink(g, from)
+                r = check_new_symlink(g, to);
+        return r == 0 && (flags & RENAME_EXCHANGE) && to->object >= 0 && S_ISLNK(to->mode) ? check_new_symlink(g, from)
                                                                                            : r;
 }
 
 /* Returns 0, -errno, GUARD_RETRY_EXCLUSIVE, or 1: the guard has to replace the source with a copy before the move. */
-static int judge_rename(struct guard *g, const struct guard_name *from, const struct guard_name *to, unsigned flags)
+static int check_rename(struct guard *g, const struct guard_name *from, const struct guard_name *to, unsigned flags)
 {
         bool exchange = flags & RENAME_EXCHANGE;
-        int r = judge_names(g, from, to, flags);
+        int r = check_both_names(g, from, to, flags);
         bool directory = from->object >= 0 && (S_ISDIR(from->mode) || (to->object >= 0 && S_ISDIR(to->mode)));
         if (r == 0 && directory && g->protects_git && !g->exclusive)
-                return GUARD_RETRY_EXCLUSIVE; /* another guard may be judging a git file in this directory */
+                return GUARD_RETRY_EXCLUSIVE; /* another guard may be checking a git file in this directory */
         if (r == 0)
                 r = check_move(g, from, to);
         if (r == 0 && exchange)
@@ -375,7 +375,7 @@ static long rename_names(struct guard *g, int from, uint64_t old, int to, uint64
         if (r == 0)
                 r = guard_find(g, to, new, GUARD_ENTRY, &destination);
         if (r == 0)
-                r = judge_rename(g, &source, &destination, flags);
+                r = check_rename(g, &source, &destination, flags);
         if (r == GUARD_GIT_INSTALL)
                 return guard_git_install(g, &source, &destination, flags);
         if (r < 0)

@@ -1,6 +1,6 @@
 /*
  * Changes modes, owners, times and extended attributes for the caller; see guard.h. All changes are made through an
- * O_PATH descriptor of the object that was judged. The calls that take a descriptor are guarded too, because one that
+ * O_PATH descriptor of the object that was checked. The calls that take a descriptor are guarded too, because one that
  * is open for reading is enough for them.
  */
 #include "linux/guard_git.h"
@@ -18,7 +18,7 @@
 
 enum { XATTR_NAME = 256, XATTR_VALUE = 65536 };
 
-static int judge_change(struct guard *g, const struct guard_name *n, const mode_t *mode)
+static int check_change(struct guard *g, const struct guard_name *n, const mode_t *mode)
 {
         enum { ALL = 07777 };
         bool toggles_exec = mode && S_ISREG(n->mode) && !((*mode ^ n->mode) & (ALL & ~(mode_t)S_IXUSR));
@@ -28,7 +28,7 @@ static int judge_change(struct guard *g, const struct guard_name *n, const mode_
         return r < 0 ? r : guard_git_judge(g, n, toggles_exec ? GUARD_GIT_TOGGLE_EXEC : GUARD_GIT_METADATA, NULL);
 }
 
-/* Finds the object of a path, or of `directory` if the path is empty, and judges the change. */
+/* Finds the object of a path, or of `directory` if the path is empty, and checks the change. */
 static int find_changeable(struct guard *g, int directory, uint64_t address, unsigned flags, const mode_t *mode,
                            struct guard_name *ret)
 {
@@ -37,13 +37,13 @@ static int find_changeable(struct guard *g, int directory, uint64_t address, uns
                 r = -ENOENT;
         if (r == 0 && ret->slash && !S_ISDIR(ret->mode))
                 r = -ENOTDIR;
-        return r < 0 ? r : judge_change(g, ret, mode);
+        return r < 0 ? r : check_change(g, ret, mode);
 }
 
 static int find_changeable_fd(struct guard *g, int fd, const mode_t *mode, struct guard_name *ret)
 {
         int r = guard_find_fd(g, fd, ret);
-        return r < 0 ? r : judge_change(g, ret, mode);
+        return r < 0 ? r : check_change(g, ret, mode);
 }
 
 static unsigned at_flags(int flags)

@@ -1,7 +1,7 @@
 /*
  * Opens files for the caller; see guard.h.
  *
- * An existing file is opened through the guard's O_PATH descriptor, so that it is the one that was judged. A new file
+ * An existing file is opened through the guard's O_PATH descriptor, so that it is the one that was checked. A new file
  * is created with O_EXCL; if another process created it first, the guard retries. Opening a FIFO may block until its
  * other end is opened, so a forked process does that.
  */

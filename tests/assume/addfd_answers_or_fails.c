@@ -1,6 +1,6 @@
 /*
- * A notified call is answered with a descriptor by one ioctl, which either answers the call or leaves it waiting for
- * another answer.
+ * The guard and the socket server answer a notified call with a descriptor, by one ioctl. If that fails, they can still
+ * answer with an error.
  */
 #include "assume_seccomp.h"
 

@@ -52,14 +52,14 @@ static inline _Noreturn void skip_cannot(const char *step)
         exit(77);
 }
 
-/* If run as root, becomes an ordinary user for good, because the assumption is about one. */
+/* If run as root, irrevocably becomes an ordinary user, because the assumption is about one. */
 static inline void become_ordinary_user(void)
 {
         if (geteuid() != 0)
                 return;
         if (setgroups(0, NULL) < 0 || setresgid(65534, 65534, 65534) < 0 || setresuid(65534, 65534, 65534) < 0)
                 skip_cannot("become an ordinary user");
-        (void)prctl(PR_SET_DUMPABLE, 1); /* setresuid() cleared it, and /proc/self belonged to root */
+        (void)prctl(PR_SET_DUMPABLE, 1); /* setresuid() cleared it, so /proc/self belongs to root */
 }
 
 static inline bool write_text(const char *path, const char *text)

@@ -1,4 +1,4 @@
-/* For the programs that test Landlock. The numbers are the kernel's ABI: older headers lack them. */
+/* For the programs that test Landlock. Older headers lack RIGHT_TRUNCATE, so its number is here. */
 #ifndef RINGWALL_TESTS_ASSUME_LANDLOCK_H
 #define RINGWALL_TESTS_ASSUME_LANDLOCK_H
 

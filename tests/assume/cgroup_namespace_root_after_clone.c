@@ -22,7 +22,8 @@ static int check_own_cgroup(void)
 
 int main(void)
 {
-        assume("with CLONE_INTO_CGROUP, CLONE_NEWCGROUP makes the new cgroup the namespace's root, not the parent's");
+        assume("with CLONE_INTO_CGROUP and CLONE_NEWCGROUP the namespace's root is the child's cgroup, not its "
+               "parent's");
         const char *top = find_cgroup2_tree();
         char path[96];
         if (!top)

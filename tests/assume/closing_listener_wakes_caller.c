@@ -3,7 +3,7 @@
 
 int main(void)
 {
-        assume("when the last listener is closed, notified calls fail with ENOSYS, those that wait already too");
+        assume("when the last listener is closed, notified calls fail with ENOSYS, even those that already wait");
         int listener = filter_getppid(SECCOMP_RET_USER_NOTIF, SECCOMP_FILTER_FLAG_NEW_LISTENER);
         pid_t waiting = fork();
         if (waiting == 0) {

@@ -10,7 +10,7 @@ static char word[] = "secret";
 
 int main(void)
 {
-        assume("CAP_SYS_PTRACE in a user namespace does not allow to read a non-dumpable child that was forked there "
+        assume("CAP_SYS_PTRACE in a user namespace does not allow reading a non-dumpable child that was forked there "
                "without exec");
         become_ordinary_user();
         enter_namespaces(0);

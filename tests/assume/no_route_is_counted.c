@@ -10,7 +10,7 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
-/* The value of Ip's OutNoRoutes in /proc/self/net/snmp: in the second line that begins so, at the place of its name. */
+/* Returns OutNoRoutes. The first line of /proc/self/net/snmp has names, the second the values in the same order. */
 static unsigned long count_v4(void)
 {
         char names[2048] = "", values[2048] = "", *value_rest, *name_rest;

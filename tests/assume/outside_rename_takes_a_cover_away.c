@@ -1,4 +1,4 @@
-/* A cover is a mount on a file. A process in another mount namespace removes it by renaming another file over that. */
+/* A cover is a mount on a denied file. A process outside removes it if it renames another file over the denied one. */
 #include "assume.h"
 
 /* Runs in the child: covers the file, waits until it is replaced, and returns 0 if the new file can be read. */
@@ -35,5 +35,5 @@ int main(void)
         if (rename("/tmp/new", "/tmp/secret") < 0 || write(go[1], "", 1) != 1)
                 skip_cannot("replace a file");
         int seen = wait_for(pid);
-        conclude(seen == 0, "behind the cover: %s", seen == 0 ? "the new file" : strerror(seen));
+        conclude(seen == 0, "after the rename the box reads: %s", seen == 0 ? "the new file" : strerror(seen));
 }

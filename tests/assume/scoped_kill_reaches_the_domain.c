@@ -5,7 +5,7 @@ static void scope_signals(void)
 {
         struct {
                 uint64_t handled_fs, handled_net, scoped;
-        } attr = { .scoped = 1 << 1 };
+        } attr = { .scoped = 1 << 1 /* LANDLOCK_SCOPE_SIGNAL */ };
         int fd = (int)syscall(SYS_landlock_create_ruleset, &attr, sizeof attr, 0);
         if (fd < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || syscall(SYS_landlock_restrict_self, fd, 0) < 0)
                 skip_cannot("scope its signals with Landlock");

@@ -38,7 +38,7 @@ int main(void)
                 skip_cannot("listen in a new netns");
         }
         int outside = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        bool refused = connect(outside, (struct sockaddr *)&address, sizeof address) < 0; /* or no loopback here */
+        bool refused = connect(outside, (struct sockaddr *)&address, sizeof address) < 0; /* or unreachable */
         bool connected = connect(fds[1], (struct sockaddr *)&address, sizeof address) == 0;
         bool accepted = connected && accept(fds[0], NULL, NULL) >= 0;
         conclude(refused && accepted, "from our netns: %s; from the other: %s", refused ? "refused" : "connected",

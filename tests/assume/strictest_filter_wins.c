@@ -1,7 +1,7 @@
 /* Filters can be stacked in any order: neither a notification nor a later filter undoes a denial. */
 #include "assume_seccomp.h"
 
-/* Returns 0 if getppid fails with the errno although other filters notify or allow it. */
+/* Returns 0 if getppid fails with EXDEV although other filters notify or allow it. */
 static int try_order(bool notify_first)
 {
         pid_t pid = fork();
@@ -25,5 +25,5 @@ int main(void)
         if (notify_then_errno == 77 || errno_then_notify == 77)
                 skip_cannot("install filters");
         conclude(notify_then_errno == 0 && errno_then_notify == 0,
-                 "notify then errno: %d, errno then notify: %d (0 is the errno)", notify_then_errno, errno_then_notify);
+                 "notify then errno: %d, errno then notify: %d (0 is EXDEV)", notify_then_errno, errno_then_notify);
 }

@@ -10,8 +10,8 @@ static int has_sys_admin(void)
 
 int main(void)
 {
-        assume("unshare(CLONE_NEWUSER) undoes PR_CAPBSET_DROP; outside a user namespace an ordinary user gets EPERM "
-               "from it");
+        assume("unshare(CLONE_NEWUSER) undoes PR_CAPBSET_DROP, which fails with EPERM for an ordinary user outside a "
+               "user namespace");
         become_ordinary_user();
         bool refused = prctl(PR_CAPBSET_DROP, CAP_SYS_ADMIN, 0, 0, 0) < 0 && errno == EPERM;
         enter_namespaces(0);

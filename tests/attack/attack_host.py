@@ -48,7 +48,7 @@ class Attack:
     secret: whether the output outside must contain the secret. Inside it must never appear.
     may_succeed_at: the levels at which the call itself may succeed; the row needs an effect, which must still be absent.
     before: prepares the stage. descriptors: opens what the attack inherits.
-    may_refuse: ringwall may refuse to run the plan.
+    may_refuse: ringwall may refuse to run the plan: then the attack counts as stopped.
     only: "root" or "user", if the attack succeeds outside for one of them only.
     lacks: the reason to skip the test if the attack cannot be tried on this machine.
     known_hole: a reason to expect that the attack succeeds, at the levels known_hole_at.
@@ -102,7 +102,7 @@ class Stage:
         self.home, self.closing = top / 'home', contextlib.ExitStack()
         self.ssh, self.other, self.work = self.home / '.ssh', self.home / 'other', self.home / 'work'
         self.evil = self.home / 'work-evil'         # its path begins like that of the workspace
-        self.given = self.home / 'given'            # granted with --ro
+        self.given = self.home / 'given'            # some rows grant it with --ro
         for folder in (self.ssh, self.other / 'empty', self.work / '.git/hooks', self.work / 'vault',
                        self.work / 'deep/er', self.evil,
                        self.given / 'inner'):
@@ -190,7 +190,7 @@ class Stage:
 
 def prepare(attack, stage, first=None):
     """Prepares the stage for the row. {first} is pid 1 in a box, and the victim outside. {milliseconds} is the duration of
-    a race. Outside it ends when the attack has succeeded, so it may take longer there."""
+    a race. Outside a race ends when the attack has succeeded, so it may take longer there."""
     stage.names['milliseconds'] = str(RACE_OUTSIDE if first is None else RACE_INSIDE)
     if any(name in text for text in attack.arguments for name in ('{victim}', '{address}', '{first}')):
         stage.start_victim()
@@ -226,7 +226,7 @@ def attack_inside(attack, level, stage):
         return
     if result.returncode == 125:
         return
-    if result.returncode == 2 and attack.lacks:     # outside it succeeded: here the filter says that it does not exist
+    if result.returncode == 2 and attack.lacks:     # it succeeded outside, so in the box the filter answered ENOSYS
         return
     assert result.returncode == 1, output
     errors = attack.stopped_at(level)

@@ -83,6 +83,7 @@ static int reboot_machine(char **a)
         return r < 0 && errno == EINVAL ? 0 : outcome(r);
 }
 
+/* The module is empty: a caller that may load modules gets ENOEXEC or EFAULT, which counts as success. */
 static int load_module(char **a)
 {
         (void)a;
@@ -92,6 +93,7 @@ static int load_module(char **a)
         return r < 0 && (errno == ENOEXEC || errno == EFAULT) ? 0 : outcome(r);
 }
 
+/* The file is not a module; the errors of a caller that may load modules count as success. */
 static int load_module_file(char **a)
 {
         int fd = open(a[0], O_RDONLY | O_CLOEXEC);
@@ -118,6 +120,7 @@ static int set_clock(char **a)
         return outcome(syscall(SYS_settimeofday, NULL, &zone));
 }
 
+/* Sets the estimated error to the value that it has. */
 static int adjust_clock(char **a)
 {
         (void)a;
@@ -135,6 +138,7 @@ static int stop_accounting(char **a)
         return r == -ENOSYS ? CANNOT_TRY : r;
 }
 
+/* The path is not swap space; the errors of a caller that may turn swap off count as success. */
 static int swap_off(char **a)
 {
         long r = syscall(SYS_swapoff, a[0]);

@@ -1,6 +1,6 @@
 /*
  * Attacks that leave a process running after the box has ended. They always report success when they are started. The
- * test then looks for processes with the attack's argument, a token, in their command line.
+ * argument is a token: the test then looks for processes that have it in their command line.
  */
 #include <errno.h>
 #include <fcntl.h>

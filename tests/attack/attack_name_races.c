@@ -1,7 +1,7 @@
 /*
  * Races for a name: another thread or process of the box, or the host, changes what a path leads to while the guard
- * judges it. Other attacks here kill, stop or overload the guard. A race ends when the protected file has changed, or
- * after its time, which counts as stopped.
+ * checks it. Other attacks here kill, stop or overload the guard. A race succeeds when the protected file has changed;
+ * if that does not happen in the given time, the attack was stopped.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -32,7 +32,7 @@ enum {
         BOX_PROCESSES_MAX = 30, /* more processes than that: this is not a box */
 };
 
-static const char mine[] = "mine-of-attack";
+static const char own_file[] = "mine-of-attack";
 
 /* In shared memory, because the two sides may be processes. */
 struct race {
@@ -43,7 +43,7 @@ struct race {
         struct stat before;
         bool existed;
         int swapped_fd, allowed_directory, denied_directory;
-        int cleanup_at; /* cleanup_name in this directory is what a call on the allowed path creates */
+        int cleanup_at; /* a call on the allowed path creates cleanup_name in this directory; it is removed again */
         const char *cleanup_name;
         unsigned random_state;
         _Atomic bool stop;
@@ -87,7 +87,7 @@ static void *run_disturber(void *argument)
 
 static int run_race(struct race *race, bool in_process, long milliseconds)
 {
-        write_line(open(mine, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+        write_line(open(own_file, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
         pthread_t thread;
         pid_t child = in_process ? fork() : 0;
         if (in_process && child == 0) {
@@ -119,8 +119,7 @@ static int inconclusive(long result)
         return result < 0 ? -errno : -EAGAIN;
 }
 
-/* The operations that a race attempts on race->path. They return 0 only if they have proof that the attack succeeded.
- */
+/* The operations of a race on race->path. They return 0 only if they can tell that the attack succeeded. */
 static int try_open(struct race *race)
 {
         int fd = open(race->path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
@@ -159,15 +158,15 @@ static int try_symlink(struct race *race)
 
 static int try_link(struct race *race)
 {
-        int r = inconclusive(link(mine, race->path));
+        int r = inconclusive(link(own_file, race->path));
         unlinkat(race->cleanup_at, race->cleanup_name, 0);
         return r;
 }
 
 static int try_rename(struct race *race)
 {
-        write_line(open(mine, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
-        rename(mine, race->path);
+        write_line(open(own_file, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+        rename(own_file, race->path);
         return -1;
 }
 
@@ -238,7 +237,7 @@ static int (*find_operation(const char *name))(struct race *race)
         exit(2);
 }
 
-/* Spins for a random time, so that calls meet both states. */
+/* Spins for a random time, so that some calls see the allowed state and some the denied one. */
 static void spin_randomly(struct race *race)
 {
         race->random_state = race->random_state * 1103515245 + 12345;
@@ -361,9 +360,8 @@ static int race_directory(char **a)
 
 struct move_race {
         pthread_barrier_t barrier;
-        const char *from, *to, *name;
+        const char *from, *to;
         int sub_directory, rounds;
-        bool exchange;
 };
 
 static void *rename_each_round(void *argument)
@@ -379,18 +377,17 @@ static void *rename_each_round(void *argument)
 }
 
 /*
- * FROM TO SUB NAME ROUNDS: one thread renames FROM to TO while this one creates NAME in FROM/SUB, through a descriptor
- * or by its path. Either may come first. TO/SUB/NAME is protected and must not exist afterwards: one of the two calls
- * has to fail, or the new file has to be removed.
+ * FROM TO SUB NAME ROUNDS: a second thread renames FROM to TO while this one creates NAME in FROM/SUB, through a
+ * descriptor or by its path. Either call may come first. TO/SUB/NAME is protected and must not exist afterwards: one of
+ * the two calls has to fail, or the new file has to be removed.
  */
 static int race_moved_parent(char **a)
 {
-        char sub[PATH_BYTES], protected[PATH_BYTES], created[PATH_BYTES], back[PATH_BYTES];
+        char sub[PATH_BYTES], protected[PATH_BYTES], created[PATH_BYTES];
         snprintf(sub, sizeof sub, "%s/%s", a[0], a[2]);
         snprintf(protected, sizeof protected, "%s/%s/%s", a[1], a[2], a[3]);
         snprintf(created, sizeof created, "%s/%s/%s", a[0], a[2], a[3]);
-        snprintf(back, sizeof back, "%s/%s", a[1], a[2]);
-        struct move_race race = { .from = a[0], .to = a[1], .name = a[3], .rounds = (int)parse_number(a[4]) };
+        struct move_race race = { .from = a[0], .to = a[1], .rounds = (int)parse_number(a[4]) };
         if (mkdir(a[0], 0700) < 0 || mkdir(sub, 0700) < 0)
                 return CANNOT_TRY;
         race.sub_directory = open(sub, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -419,7 +416,7 @@ static int race_moved_parent(char **a)
         return r;
 }
 
-/* Tells the host that the loop begins. */
+/* The host waits for this file before it starts to replace the target. */
 static void create_ready_file(void)
 {
         int fd = open("ready-of-attack", O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
@@ -460,8 +457,8 @@ static int write_until_stopped(char **a)
                         r = write_line(open(a[0], O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
                 else if (i % 4 == 2)
                         r = truncate(a[0], 0);
-                else if (write_line(open(mine, O_CREAT | O_WRONLY | O_CLOEXEC, 0600)) == 0)
-                        r = rename(mine, a[0]);
+                else if (write_line(open(own_file, O_CREAT | O_WRONLY | O_CLOEXEC, 0600)) == 0)
+                        r = rename(own_file, a[0]);
                 if (r == 0)
                         return 0;
         }
@@ -492,7 +489,7 @@ static int signal_all_processes(int signal_number)
         return 0;
 }
 
-/* SIGNAL PATH: creates PATH after all other processes, so also the guard, have got the signal. */
+/* SIGNAL PATH: creates PATH after all other processes, including the guard, have been sent the signal. */
 static int create_after_signals(char **a)
 {
         if (signal_all_processes((int)parse_number(a[0])) != 0)
@@ -501,7 +498,7 @@ static int create_after_signals(char **a)
         return write_line(open(a[1], O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
 }
 
-/* Creates, renames and removes files, and tries PATH in between. Returns whether a call on its own files failed. */
+/* Creates, renames and removes files, and tries to create PATH in between. Returns 1 if a call on the files failed. */
 static int work_on_files(int i, const char *path)
 {
         char name[64], other[64];
@@ -517,7 +514,7 @@ static int work_on_files(int i, const char *path)
         return failed;
 }
 
-/* PROCESSES PATH: many processes work at the same time; EIO if a call on their own files failed. */
+/* PROCESSES PATH: that many processes run work_on_files() at the same time; EIO if a call on their own files failed. */
 static int create_among_many_processes(char **a)
 {
         int started = 0, failed = 0, status;
@@ -534,10 +531,10 @@ static int create_among_many_processes(char **a)
         return failed || !started ? -EIO : -EACCES;
 }
 
-/* PROCESSES PATH: that many processes open as many descriptors as they can; this one leaves a single one free. */
+/* PROCESSES PATH: that many processes open as many descriptors as they can. This one keeps one free and makes PATH. */
 static int create_without_free_descriptors(char **a)
 {
-        const struct rlimit few = { 1000, 1000 }; /* some machines allow a million, and to open these takes minutes */
+        const struct rlimit few = { 1000, 1000 }; /* some machines allow a million, which take minutes to open */
         int ready[2], last = -1;
         char byte;
         if (setrlimit(RLIMIT_NOFILE, &few) < 0 || pipe(ready) < 0)
@@ -608,7 +605,7 @@ static int create_while_fifos_block(char **a)
         usleep(200000);
         long start = now_ms();
         for (int i = 0; i < 20; i++)
-                if (write_line(open(mine, O_CREAT | O_WRONLY | O_CLOEXEC, 0600)) < 0)
+                if (write_line(open(own_file, O_CREAT | O_WRONLY | O_CLOEXEC, 0600)) < 0)
                         return -EIO;
         if (now_ms() - start > 2000)
                 return -ETIMEDOUT;

@@ -23,12 +23,12 @@
 
 enum { PATH_BYTES = 4096 };
 
-static const char mine[] = "mine-of-attack";
+static const char own_file[] = "mine-of-attack";
 
 /* Creates a file that is then renamed or linked to the denied name. */
 static int create_own_file(void)
 {
-        return write_line(open(mine, O_CREAT | O_WRONLY | O_CLOEXEC, 0700));
+        return write_line(open(own_file, O_CREAT | O_WRONLY | O_CLOEXEC, 0700));
 }
 
 /* Opens the parent directory of path; *name is the last part of path. */
@@ -162,7 +162,7 @@ static int by_link(char **a)
 {
         if (create_own_file() < 0)
                 return CANNOT_TRY;
-        return outcome(link(mine, a[0]));
+        return outcome(link(own_file, a[0]));
 }
 
 static int by_linkat(char **a)
@@ -171,7 +171,7 @@ static int by_linkat(char **a)
         if (create_own_file() < 0)
                 return CANNOT_TRY;
         int parent = open_parent(a[0], &name);
-        return parent < 0 ? -errno : outcome(linkat(AT_FDCWD, mine, parent, name, 0));
+        return parent < 0 ? -errno : outcome(linkat(AT_FDCWD, own_file, parent, name, 0));
 }
 
 static int by_link_of_symlink(char **a)
@@ -185,7 +185,7 @@ static int by_rename(char **a)
 {
         if (create_own_file() < 0)
                 return CANNOT_TRY;
-        return outcome(rename(mine, a[0]));
+        return outcome(rename(own_file, a[0]));
 }
 
 static int by_renameat(char **a)
@@ -194,14 +194,14 @@ static int by_renameat(char **a)
         if (create_own_file() < 0)
                 return CANNOT_TRY;
         int parent = open_parent(a[0], &name);
-        return parent < 0 ? -errno : outcome(renameat(AT_FDCWD, mine, parent, name));
+        return parent < 0 ? -errno : outcome(renameat(AT_FDCWD, own_file, parent, name));
 }
 
 static int by_rename_noreplace(char **a)
 {
         if (create_own_file() < 0)
                 return CANNOT_TRY;
-        return outcome(renameat2(AT_FDCWD, mine, AT_FDCWD, a[0], RENAME_NOREPLACE));
+        return outcome(renameat2(AT_FDCWD, own_file, AT_FDCWD, a[0], RENAME_NOREPLACE));
 }
 
 static int by_rename_of_directory(char **a)
@@ -284,7 +284,8 @@ static int by_making_parents(char **a)
 
 /*
  * Creates the last a[1] components of the path a[0] in another directory, and moves that directory into place. For
- * "dir/sub/name" and "2", creates tree-of-attack/sub/name and renames tree-of-attack to dir.
+ * "dir/sub/name" and "2", creates tree-of-attack/sub/name and renames tree-of-attack to dir, or exchanges it for dir if
+ * that exists.
  */
 static int by_moving_tree(char **a)
 {
@@ -307,6 +308,7 @@ static int by_moving_tree(char **a)
         return errno == ENOENT ? outcome(rename("tree-of-attack", top)) : -errno;
 }
 
+/* Two symlinks lead to the parent directory. A name in the working directory is reached through both of them. */
 static int by_symlinked_parent(char **a)
 {
         char path[PATH_BYTES], parent[PATH_BYTES];
@@ -359,7 +361,7 @@ static int by_thread_descriptor(char **a)
         return by_descriptor_path("/proc/thread-self/fd", a[0]);
 }
 
-/* Relative to an O_PATH descriptor of the directory. */
+/* The path is relative to an O_PATH descriptor of the working directory. */
 static int by_path_descriptor(char **a)
 {
         int here = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -448,7 +450,7 @@ static void *create_in_own_directory(void *argument)
         return NULL;
 }
 
-/* A thread has a working directory of its own; its relative paths start there. */
+/* After unshare() a thread has its own working directory, where its relative paths start. */
 static int by_thread_with_its_own_directory(char **a)
 {
         char parent[PATH_BYTES];
@@ -485,7 +487,7 @@ static int by_path_in_shared_memory(char **a)
         return memory == MAP_FAILED ? CANNOT_TRY : make_file(memory);
 }
 
-/* The path has the maximum length, 4,095 bytes. */
+/* The path has the maximum length, 4,095 bytes, or one byte less. */
 static int by_longest_path(char **a)
 {
         static char path[PATH_BYTES];
@@ -496,7 +498,7 @@ static int by_longest_path(char **a)
         return make_file(path);
 }
 
-/* From a working directory whose own path is longer than a path may be, back up with "..". */
+/* From a working directory whose own path is longer than a path may be, the path leads up again with "..". */
 static int from_deep_directory(char **a)
 {
         static char up[PATH_BYTES];

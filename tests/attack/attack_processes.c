@@ -25,7 +25,7 @@
 
 #include "attack.h"
 
-/* The process of the host that is attacked. It has a secret in memory, in its environment, and in the open file 3. */
+/* The process that is attacked. A secret is in its memory, in its environment and in a file open as descriptor 3. */
 static int be_victim(char **a)
 {
         static char secret[128];

@@ -112,7 +112,7 @@ static int read_by_open_tree(char **a)
         return tree < 0 ? -errno : read_and_report(openat(tree, a[1], O_RDONLY | O_CLOEXEC));
 }
 
-/* A file handle names an inode without a path. A test gets it outside of the box. */
+/* A file handle names an inode without a path. Tests run this outside and pass the handle to read_by_handle. */
 static int print_handle(char **a)
 {
         union {

@@ -55,7 +55,7 @@ static int clone3_into_cgroup(char **a)
         return reap(syscall(SYS_clone3, &how, sizeof how));
 }
 
-/* A user namespace inside a user namespace, in case only the first one is refused. */
+/* A user namespace inside a user namespace, in case only the first one is denied. */
 static int nest_user_namespaces(char **a)
 {
         (void)a;
@@ -205,7 +205,7 @@ static int set_domain_name(char **a)
         return outcome(setdomainname("attacked", 8));
 }
 
-/* Runs start() in a child, which exits with the errno of a failed exec. The program reports that it ran. */
+/* Runs start() in a child, which exits with the errno of a failed exec. If it succeeds, "attacks ran" reports it. */
 static int start_in_child(int (*start)(char **a), char **a)
 {
         int status;
@@ -328,6 +328,7 @@ static int sleep_seconds(char **a)
 }
 
 #ifdef __x86_64__
+/* A kernel without x32 returns ENOSYS, which counts as success: in a box the filter kills the process before. */
 static int call_x32(char **a)
 {
         (void)a;

@@ -1,4 +1,4 @@
-/* Attacks on the person's terminal: put input into it, read it, write to it. Standard input is a terminal. */
+/* Attacks on the user's terminal: put input into it, read it, write to it. Standard input is a terminal. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -43,10 +43,10 @@ static int type_by_dev_tty(char **a)
         return type_with_command(TIOCSTI);
 }
 
-/* Only consoles support TIOCLINUX; other terminals fail with ENOTTY. The filter must refuse it before that. */
+/* Only consoles support TIOCLINUX; other terminals fail with ENOTTY. The filter must deny it before that. */
 static int paste_with_command(unsigned long command)
 {
-        char subcode = 3;
+        char subcode = 3; /* TIOCL_PASTESEL: paste the selection */
         long r = syscall(SYS_ioctl, STDIN_FILENO, command, &subcode);
         return r < 0 && errno != ENOTTY && errno != EINVAL ? -errno : 0;
 }

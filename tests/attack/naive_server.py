@@ -208,7 +208,7 @@ class Server:
             print(json.dumps({'jsonrpc': '2.0', 'id': number, 'result': result}, ensure_ascii=False), flush=True)
 
     def handle(self, message):
-        if 'result' in message:     # forged: an attack that ends this server by it would prove nothing
+        if 'result' in message:     # a forged reply: an attack that only crashes this server would prove nothing
             return
         method, params = message['method'].split('/')[-1], message.get('params', {})
         if method == 'call' and params['name'] == 'Bash':

@@ -26,7 +26,7 @@ GIT = {'GIT_AUTHOR_NAME': 'a', 'GIT_AUTHOR_EMAIL': 'a@example.com', 'GIT_COMMITT
 
 
 def snapshot(top, times=True):
-    """Every path below top, as bytes, because it may be invalid UTF-8, with mode, content, attributes and time."""
+    """{path: [mode, content, attributes, time]} of everything below top. Paths are bytes: they may be invalid UTF-8."""
     entries = {}
     for folder, folders, files in os.walk(os.fsencode(top)):
         for name in folders + files:
@@ -54,7 +54,7 @@ def difference(before, after):
 
 @dataclasses.dataclass(frozen=True)
 class NameAttack:
-    """One row. The members that stage.Attack has too mean the same.
+    """One row. The members that attack_host.Attack also has mean the same.
 
     rules: {'deny_read': [...], 'deny_write': [...], 'protect': [...]} as in a policy, relative to the workspace.
     compare_times: whether the modification times of files must not change either.
@@ -136,7 +136,7 @@ def attack_inside_by_name(attack, level, stage):
 
 
 def assert_name_attack_stopped(stages, attack, level):
-    """Like stage.assert_stopped(); inside, the home of the host must not change either."""
+    """Like attack_host.assert_stopped(); inside, the home of the host must not change either."""
     for attempt in range(ATTEMPTS):     # on a busy machine even an attack outside may lose its race
         if id(attack) in PROVEN:
             break

@@ -276,7 +276,7 @@ static void check_signals(void)
 {
         struct sigaction action = { .sa_handler = handle_signal, .sa_flags = SA_RESTART };
         struct itimerval often = { { 0, 1000 }, { 0, 1000 } }, never = { 0 };
-        int failed = 0, first = 0;
+        int failed = 0, first_errno = 0;
         char name[64], other[64];
         sigaction(SIGALRM, &action, NULL);
         setitimer(ITIMER_REAL, &often, NULL);
@@ -288,11 +288,11 @@ static void check_signals(void)
                 int fd = open(name, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
                 int wrong = fd < 0 || write(fd, "x", 1) != 1 || close(fd) < 0 || rename(name, other) < 0 ||
                             link(other, name) < 0 || unlink(other) < 0;
-                first = wrong && !failed ? errno : first;
+                first_errno = wrong && !failed ? errno : first_errno;
                 failed += wrong;
         }
         setitimer(ITIMER_REAL, &never, NULL);
-        print_text("calls that failed because of signals", "%d %s", failed, failed ? strerrorname_np(first) : "");
+        print_text("calls that failed because of signals", "%d %s", failed, failed ? strerrorname_np(first_errno) : "");
 }
 
 static _Atomic int failed_calls;
@@ -352,7 +352,7 @@ int main(int argc, char **argv)
 {
         if (argc > 1 && strcmp(argv[1], "start") == 0)
                 return append_byte();
-        alarm(50); /* kills a program that hangs; its last line is the check before */
+        alarm(50); /* kills this program if a check hangs; the last line is of the check before */
         umask(022);
         check_files();
         run_in_child("RLIMIT_FSIZE", exceed_size);
@@ -369,7 +369,7 @@ int main(int argc, char **argv)
         check_unix_socket(path);
         rmdir(folder);
         check_fifo();
-        alarm(0);
+        alarm(0); /* the next two checks use SIGALRM themselves */
         check_interrupted_fifo();
         check_signals();
         alarm(50);

@@ -186,7 +186,7 @@ print("done")
 
 
 @pytest.mark.parametrize('level', LEVELS)
-def test_guard_holds_no_copy_of_a_descriptor_that_the_program_has_closed(stages, level):
-    """Such a copy held a lock a moment longer, or kept a program open for writing, which then failed with ETXTBSY."""
+def test_guard_keeps_no_copy_of_a_descriptor_that_the_program_has_closed(stages, level):
+    """Such a copy once kept a lock, or a program open for writing, so that executing it failed with ETXTBSY."""
     result = run(stages('in'), level, LOCKS)
     assert result.stdout == 'done\n', result.stderr

@@ -91,24 +91,25 @@ class Host:
         assert result.returncode == 0, result.stdout + result.stderr
 
     def box(self, level, *flags):
-        """The start of a command line, which runs the rest of it in a box with the variables of GIT_ENVIRONMENT."""
+        """The start of a command line that runs the rest of the line in a box with the variables of GIT_ENVIRONMENT."""
         variables = [word for name, value in GIT_ENVIRONMENT.items() for word in ('--env', f'{name}={value}')]
         return [str(self.build / 'ringwall'), 'run', '--level', level, *variables, *flags, '--']
 
-    def run_git(self, *places):
-        """Changes files and runs git commands in each place, until the canary is executed; then returns its mark."""
-        for place in places:
-            where = self.work / place
+    def run_git(self, *directories):
+        """Changes files and runs git commands in each directory, until the canary is executed. Returns which command
+        executed it and its mark, or ''."""
+        for directory in directories:
+            where = self.work / directory
             if not where.is_dir():
                 continue
             for name in ('f', 'n', 'l'):
                 if (where / name).is_file():
                     with open(where / name, 'a', encoding='utf-8') as file:
                         file.write('more\n')
-            for command in COMMANDS_AT_TOP if place == '.' or LONG else COMMANDS:
+            for command in COMMANDS_AT_TOP if directory == '.' or LONG else COMMANDS:
                 self.run(['git', *command], where)
                 if self.mark.exists():
-                    return f'git {" ".join(command)} in {place}: {self.mark.read_text()}'
+                    return f'git {" ".join(command)} in {directory}: {self.mark.read_text()}'
         return ''
 
 
@@ -346,8 +347,8 @@ REBASES = {
 EVERYWHERE = ('.', 'nested', 'sub', 'tree', 'late', 'deep', 'late/a/b/c/d', 'late/a')
 
 
-def assert_git_runs_nothing(host, level, title, script, *places, before='', repository=True):
-    """If the script ran outside, git executes the canary; if it ran in a box, git does not, in any of the places."""
+def assert_git_runs_nothing(host, level, title, script, *directories, before='', repository=True):
+    """If the script ran outside, git executes the canary; if it ran in a box, git does not, in any directory."""
     script = script.format(canary=host.canary, work=host.work, origin=host.origin)
     if title not in PROVEN:
         host.reset(repository)
@@ -355,7 +356,7 @@ def assert_git_runs_nothing(host, level, title, script, *places, before='', repo
             host.script(host.work, before)
         result = host.run(['sh', '-ec', script])
         host.mark.unlink(missing_ok=True)
-        ran = host.run_git(*places)
+        ran = host.run_git(*directories)
         assert ran, f'outside of the box git did not execute the canary: {result.stdout}{result.stderr}'
         PROVEN[title] = ran
     host.reset(repository)
@@ -364,7 +365,7 @@ def assert_git_runs_nothing(host, level, title, script, *places, before='', repo
     result = host.run([*host.box(level), 'sh', '-c', script])
     assert result.returncode != 125, f'ringwall refused to run it: {result.stderr}'
     assert not host.mark.exists(), 'the canary ran in the box and could create its mark'
-    ran = host.run_git(*places)
+    ran = host.run_git(*directories)
     assert not ran, f'{ran}; inside, at {level}: {result.returncode} {result.stdout}{result.stderr}'
 
 
@@ -484,8 +485,8 @@ def test_box_cannot_add_alternate_object_directories(host, level):
 # --- git works inside ---
 
 def describe(host):
-    """All files of the workspace with their modes, and what git says of each repository; nothing that differs from run to
-    run."""
+    """All files of the workspace with their modes, and git's description of each repository; nothing that differs from
+    run to run."""
     description, repositories = {}, []
     for folder, folders, files in os.walk(host.work):
         relative = os.path.relpath(folder, host.work)

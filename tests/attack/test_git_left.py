@@ -1,6 +1,6 @@
-"""More attacks that leave something in a repository which git, run later outside of the box, executes or trusts: links, a
-forged index, the state of a rebase, exchanged directories, sockets, races. As in test_git.py each attack first has to
-succeed outside. Here every attack has its own commands of the person."""
+"""More attacks that leave something in a repository which git, run later outside of the box, executes or trusts: links,
+a forged index, the state of a rebase, exchanged directories, sockets, races. As in test_git.py each attack first has to
+succeed outside. Here the commands that the person runs afterwards are part of each attack."""
 import shutil
 import subprocess
 
@@ -323,7 +323,8 @@ ATTACKS = {
             'https://other.example/x.git; '
             'git config branch.main.remote other',
         REDIRECTED),
-    # The guard had accepted a content that was then not installed, and took settings of the box for the person's own.
+    # In the next two attacks a rename fails after the guard has accepted the new content. The guard once remembered
+    # that content as the person's own, although it was never installed.
     'another upstream, after a rename across file systems': (
         ':',
         f'{ADD_OTHER}; cp .git/config /tmp/config.$$; echo "# x" >> /tmp/config.$$; '
@@ -436,7 +437,7 @@ class Person:
                               encoding='utf-8', errors='replace', timeout=90, check=False)
 
     def box(self, level, *flags):
-        """The start of a command line, which runs the rest of it in a box."""
+        """The start of a command line that runs the rest of the line in a box."""
         variables = [word for name, value in GIT_ENVIRONMENT.items() for word in ('--env', f'{name}={value}')]
         return [str(self.build / 'ringwall'), 'run', '--level', level, *variables, *flags, '--']
 

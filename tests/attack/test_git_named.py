@@ -301,7 +301,7 @@ AM = (
     'git reset -q --hard HEAD~1; echo zz > a; git commit -qam zz; cat .git/1 .git/2 > .git/3; git am .git/3; ')
 FAKE_ANCESTOR = """echo "'--build-fake-ancestor=$PWD/../.profile'" > .git/rebase-apply/apply-opt"""
 WROTE_PROFILE = 'git am --skip; test -e ../.profile && {canary}'
-# Twelve steps up from the repository are the top of its work tree; from another place, the root directory.
+# Twelve steps up from the repository's first path are the top of its work tree; from its path after the move, the root.
 SUBMODULE = (
     'git init -q sub; M=sub/.git/modules/a/b/c/d/e/f/g/h/i/j; mkdir -p $M; git init -q --bare $M; '
     'home=$(dirname $PWD | sed "s,^/,,"); '
@@ -319,7 +319,7 @@ HOOK_IN_INDEX = (f'{MAKE_HOOK}; git update-index --add --cacheinfo '
 EVIL_CONFIG = 'printf "[core]\\n\\trepositoryformatversion = 0\\n\\tfsmonitor = \\"{canary}; false\\"\\n"'
 ZERO = '0' * 40
 
-# What the box leaves in git's own state, or moves.
+# The box changes git's own state, or moves a part of a repository.
 STATE = {
     'refs that a rebase updates': (
         ':', f'GIT_SEQUENCE_EDITOR="sed -i s/^pick/edit/" git rebase -q -i HEAD~1; N=$(git rev-parse HEAD); '
@@ -540,7 +540,7 @@ while time.monotonic() < end and sys.argv[1] == "write" and not os.path.exists("
 
 @pytest.mark.parametrize('level', LEVELS)
 def test_two_boxes_in_one_workspace_cannot_write_a_configuration(tmp_path, build, level):
-    """The lock on names is one box's own. So the guard's copy must not be reachable by any box."""
+    """Each box has its own lock on names, so no box may reach the copy that a guard makes of a new configuration."""
     for place in ('out', 'in'):
         person = Person(tmp_path / place, build)
         person.run(BEGIN)

@@ -334,7 +334,7 @@ REBUILD_WORKSPACE = 'cd .. && mv w w-of-attack && cp -r w-of-attack w && '
     ('a denied file above the workspace', 'cd .. && echo x > absent', {'deny_write': ['{home}/A/absent']},
      exists('{home}/A/absent')),
 )))
-def test_rules_hold_in_a_workspace_below_another_writable_grant(stages, attack, level):
+def test_rules_are_enforced_in_a_workspace_below_another_writable_grant(stages, attack, level):
     """A box could once rename the workspace itself: parents were pinned only up to the deepest grant."""
     assert_name_attack_stopped(stages, attack, level)
 
@@ -343,7 +343,7 @@ def test_rules_hold_in_a_workspace_below_another_writable_grant(stages, attack, 
                         title=f'{title} above a grant')
              for title, rules in (('deny_write', {'deny_write': ['deep']}), ('protect', {'protect': ['deep']}))
              for script in ('echo hi > deep/er/new',)))
-def test_denial_above_a_writable_grant_holds(stages, attack, level):
+def test_denial_above_a_writable_grant_is_enforced(stages, attack, level):
     """The grant was once a writable mount below the read-only one of the denial."""
     assert_name_attack_stopped(stages, attack, level)
 
@@ -383,7 +383,7 @@ def make_executable(stage):
     secret('script', 'cp vault/secret.txt copy-of-attack && echo did: $(cat copy-of-attack)'),
     secret('script', 'mv vault/secret.txt taken-of-attack && echo did: $(cat taken-of-attack)'),
     secret('script', 'mv vault v-of-attack && echo did: $(cat v-of-attack/secret.txt)', rules={'deny_read': ['vault']}),
-    # A guard cannot execute a program for its caller; only a mount over the program prevents the execution.
+    # A guard cannot execute a program for its caller, so only a mount over the program prevents the execution.
     secret('execute', before=make_executable, levels=NAMESPACE_LEVELS, title='execute a denied file'),
     secret('execute_by_descriptor', before=make_executable, levels=NAMESPACE_LEVELS,
            title='execute a denied file by a descriptor'),
@@ -487,7 +487,7 @@ def test_signals_to_every_process_do_not_disable_the_rules(stages, level, number
     (('create_without_memory', 'absent.txt'), ('EACCES', 'EPERM', 'ENOMEM')),
     (('create_while_fifos_block', '100', 'absent.txt'), ('EACCES', 'EPERM')),
 ])
-def test_rules_hold_in_an_overloaded_box(stages, level, arguments, errors):
+def test_rules_are_enforced_in_an_overloaded_box(stages, level, arguments, errors):
     outside = stages('out')
     result = outside.run([str(outside.program), *arguments], timeout=25)
     assert result.returncode == 0 and (outside.work / 'absent.txt').exists(), result.stdout
@@ -553,7 +553,7 @@ def test_target_of_a_sensitive_link_in_the_home_cannot_be_read(stages, level):
 
 @pytest.mark.parametrize('level', LEVELS)
 @pytest.mark.parametrize('kind', ['protect', 'deny_write', 'deny_read'])
-def test_rule_for_a_link_outside_of_the_workspace_holds_for_its_target(stages, level, kind):
+def test_rule_for_a_link_outside_of_the_workspace_applies_to_its_target(stages, level, kind):
     """The box cannot see the link, so its guard once did not follow it."""
     script = 'cat locked.txt; echo evil > locked.txt'
     for place in ('out', 'in'):
@@ -581,7 +581,7 @@ DANGLING = {
 @pytest.mark.parametrize('level', LEVELS)
 @pytest.mark.parametrize('kind', ['protect', 'deny_write', 'deny_read'])
 @pytest.mark.parametrize('case', DANGLING)
-def test_rule_for_a_dangling_link_holds_for_its_target(stages, level, kind, case):
+def test_rule_for_a_dangling_link_applies_to_its_target(stages, level, kind, case):
     """The box tries to create the target, or to read it after the host has created it."""
     links, rule, target = DANGLING[case]
     create = 'mkdir -p "$(dirname T)"; echo evil > T'.replace('T', target)
@@ -746,7 +746,7 @@ def test_ordinary_calls_have_the_same_results_as_outside(stages, build, level, r
 
 @pytest.mark.parametrize('level', LEVELS)
 def test_connect_to_an_allowed_port_works_with_a_guard(stages, level):
-    """The guard judges connect() because of unix sockets; TCP connections must still work."""
+    """The guard handles connect() because of unix sockets; TCP connections must still work."""
     stage = stages('in')
     with socket.create_server(('127.0.0.1', 0)) as server:
         port = server.getsockname()[1]

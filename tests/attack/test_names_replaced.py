@@ -1,8 +1,8 @@
 """Races for a file name. The box tries to read or write a denied file in a loop while the host replaces the file, as
-editors, git and credential helpers do; and threads of the box change the path of a call while the guard judges it. The
+editors, git and credential helpers do; and threads of the box change the path of a call while the guard checks it. The
 box must never succeed.
 
-RINGWALL_ROUNDS is the number of replacements, by default a thousand.
+RINGWALL_ROUNDS is the number of replacements in the most important cases, by default a thousand.
 """
 import ctypes
 import os
@@ -17,7 +17,7 @@ from name_attack import LEVELS, NameAttack, assert_name_attack_stopped, box, git
 from inconclusive import SetUpFailed
 from attack_host import RACE_INSIDE, ROUNDS, changed, exists
 
-FEW_ROUNDS = max(300, ROUNDS // 10)             # for less important variants
+FEW_ROUNDS = max(300, ROUNDS // 10)             # in the other cases
 SLOW_ROUNDS = max(12, ROUNDS // 300)            # where each round starts a program
 libc = ctypes.CDLL(None, use_errno=True)
 
@@ -34,7 +34,7 @@ class Host:
 
     def __init__(self, stage, path):
         self.stage, self.path, self.round = stage, path, 0
-        self.stash = stage.home / '.gnupg/stash'    # no box may read it, so it can hold the secret under another name
+        self.stash = stage.home / '.gnupg/stash'    # no box may read it, so the secret can be in it under another name
         self.stash.mkdir(parents=True, exist_ok=True)
         self.fresh = self.stash / 'fresh'
 
@@ -136,8 +136,8 @@ def with_repository(stage):
 
 
 def replace_while_running(stage, command, host, method, rounds, watch):
-    """Replaces the file in a loop while the command runs. Returns the result of the command, and the round in which it
-    had changed the file, or None."""
+    """Replaces the file in a loop while the command runs. watch: whether to check if the command has changed the file.
+    Returns the exit status and the two outputs of the command, and the round of such a change or None."""
     stop = stage.work / 'stop-of-attack'
     with running(command, cwd=stage.work, env=stage.environment()) as process:
         end = time.monotonic() + 20
@@ -337,7 +337,7 @@ def string_race(operation, by='thread', **more):
     *(string_race(operation, kind='protect') for operation in ('mkdir', 'link')),
 )
 def test_path_that_another_thread_changes_is_read_only_once(stages, attack, level):
-    """The guard copies the path once, judges the copy and uses the copy."""
+    """The guard copies the path once, checks the copy and uses the copy."""
     assert_name_attack_stopped(stages, attack, level)
 
 
@@ -371,7 +371,7 @@ def add_denied_file(stage):
                  effect=exists('{work}/closed/name'), title=f'a {by} that is the denied one by turns, {title}')
       for by in ('descriptor', 'directory') for title, rules in (('folder', DENIED_FOLDER), ('name', DENIED_NAME))),
 )
-def test_directory_that_changes_during_the_judgement_gives_no_access(stages, attack, level):
+def test_directory_that_changes_during_the_check_gives_no_access(stages, attack, level):
     assert_name_attack_stopped(stages, attack, level)
 
 
@@ -410,7 +410,7 @@ CREATE_NAME = ('echo x > is/sub/name', 'cd is/sub; echo x > name', 'mkdir is/sub
 @pytest.mark.parametrize('level', LEVELS)
 @pytest.mark.parametrize('way', CREATE_NAME)
 @pytest.mark.parametrize('link', [True, False])
-def test_directory_that_the_host_renames_is_judged_by_its_new_path(stages, level, way, link):
+def test_rules_for_a_directory_that_the_host_renames_apply_by_its_new_path(stages, level, way, link):
     """The box has already used the directory. The host renames it, and may leave a link with the old name."""
     script = (': > first-of-attack; : > was/sub/one; (cd was/sub; : > ready-of-attack); '
               f'while [ ! -e go-of-attack ]; do :; done; {way}')

@@ -33,7 +33,7 @@ print('opened')
 
 @pytest.fixture
 def mount_odd_fs(build, tmp_path):
-    """Mounts such a file system: mount_odd_fs('fold') -> its directory. It is unmounted after the test."""
+    """Mounts an odd file system: mount_odd_fs('fold') -> its directory. It is unmounted after the test."""
     directory = tmp_path / 'odd'
     directory.mkdir()
     with contextlib.ExitStack() as stack:
@@ -101,7 +101,7 @@ def test_guard_serves_other_calls_during_a_slow_lookup(build, mount_odd_fs, leve
 
 @pytest.mark.parametrize('level', LEVELS)
 def test_box_that_waits_for_a_file_system_ends_when_that_dies(build, mount_odd_fs, level):
-    """Until then it cannot end: a process that waits for an answer of FUSE cannot be killed."""
+    """Until then the box cannot end: a process that waits for an answer of FUSE cannot be killed."""
     directory = mount_odd_fs('stall', '100000')
     command = [build / 'ringwall', 'run', '--level', level, '--', 'sh', '-c', 'echo begins; echo x > slow']
     with subprocess.Popen(command, cwd=directory, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:

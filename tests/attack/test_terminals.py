@@ -1,4 +1,4 @@
-"""Attacks on the terminal of a person. The test has the master side of the terminal and looks at what arrives there."""
+"""Attacks on the user's terminal. The test has the master side of the terminal and looks at what arrives there."""
 import array
 import fcntl
 import os
@@ -53,7 +53,7 @@ class Terminal:
                 return
 
     def pending_input(self):
-        """The input that the shell of the person would read next."""
+        """The input that the user's shell would read next."""
         waiting = array.array('i', [0])
         fcntl.ioctl(self.slave, termios.FIONREAD, waiting)
         return os.read(self.slave, waiting[0]) if waiting[0] else b''

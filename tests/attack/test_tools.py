@@ -51,8 +51,8 @@ def with_own_pid(stage):
     stage.names['me'] = str(os.getpid())
 
 
-# (a path to a directory outside; the habit of a naive server that resolves it; what prepares the stage; whether to
-# ringwall it is an ordinary name, which may be created in the workspace)
+# (a path to a directory outside; the habit with which the naive server reaches that directory; what prepares the stage;
+# whether the path is for ringwall an ordinary one in the workspace, which may be created)
 PATHS = [
     ('../other', 'prefix', other, False),
     ('deep/../../other', 'prefix', other, False),
@@ -96,7 +96,7 @@ PATHS = [
 ]
 
 
-def assert_box_holds(stages, level, *attacks):
+def assert_box_prevents_harm(stages, level, *attacks):
     """Without --workspace-only the path is not refused, and the box alone must prevent the harm."""
     attacks = [dataclasses.replace(attack, flags=(), answer='') for attack in attacks]
     assert_ours_is_not_harmed(stages, level, *attacks, name='box')
@@ -129,7 +129,7 @@ def each_tool(path, habit, before, ordinary):
 @pytest.mark.parametrize('row', PATHS, ids=lambda row: visible(row[0]))
 def test_no_path_leads_out_of_the_workspace(stages, row, level):
     assert_contained(stages, level, *rows_of(*row))
-    assert_box_holds(stages, level, *rows_of(*row))
+    assert_box_prevents_harm(stages, level, *rows_of(*row))
 
 
 # Links to files, and dangling links.
@@ -181,7 +181,7 @@ WRITE_LINK = calls(READ_LINK, call('Write', file_path='link', content='broken'))
 def test_no_link_leads_out_of_the_workspace(stages, attack, level):
     assert_contained(stages, level, attack)
     if attack.flags == ONLY:
-        assert_box_holds(stages, level, attack)
+        assert_box_prevents_harm(stages, level, attack)
 
 
 def odd_names(stage):

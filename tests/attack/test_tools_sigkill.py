@@ -36,8 +36,9 @@ def find_broker(client):
 
 
 def find(box, depth):
-    """Finds a process: in box 0, of the server, or box 1, of the tools; at depth 0 the keeper, at 1 its last child."""
-    def is_guard(pid):      # it ends the box a moment after it was killed, perhaps after the next answer
+    """Returns a function that finds a process. Box 0 is that of the server, 1 that of the tools. Depth 0 is the keeper,
+    1 its last child except the guard."""
+    def is_guard(pid):      # not killed: the box ends only a moment later, perhaps after the next answer
         with contextlib.suppress(OSError):
             return pathlib.Path(f'/proc/{pid}/comm').read_text() == 'rw-guard\n'
         return True

@@ -37,7 +37,7 @@ SERVER, OWN = '93.184.216.1', '93.184.215.2'
 # nearly the loopback's MTU, so that both use packets of the same size; and the MTU of Ethernet
 MTU, ETHERNET_MTU = 65535, 1500
 CLONE_NEWNS, CLONE_NEWNET, MS_BIND, MS_REC, MS_PRIVATE = 0x00020000, 0x40000000, 0x1000, 0x4000, 0x40000
-PLACES = ('in the box', 'outside', 'loopback')
+CLIENT_SETUPS = ('in the box', 'outside', 'loopback')
 # title: what net_bench does, over how many connections
 WORKLOADS = {
     'down, 1': ('down', 1), 'down, 32': ('down', 32), 'up, 1': ('up', 1), 'up, 32': ('up', 32),
@@ -121,8 +121,8 @@ def box_with_network(arguments):
     return box_command(arguments, '--allow-domain', HOST, '--allow-domain', f'{HOST}:{PORT}')
 
 
-def client_command(arguments, place, job, connections, proxy=None):
-    host = {'in the box': HOST, 'outside': HOST, 'loopback': '127.0.0.1'}.get(place, HOST)
+def client_command(arguments, setup, job, connections, proxy=None):
+    host = {'in the box': HOST, 'outside': HOST, 'loopback': '127.0.0.1'}.get(setup, HOST)
     command = [arguments.net_bench, job, host, '80' if job == 'http' else str(PORT), str(connections),
                str(arguments.seconds)]
     return command + [str(proxy)] if proxy else command
@@ -138,18 +138,18 @@ def run_client(command, **options):
 
 
 def measure_workloads(arguments, veth_pair):
-    """The medians by workload and place: bytes or exchanges per second, and microseconds of an exchange."""
+    """Returns the medians by workload and setup: bytes or exchanges per second, and microseconds of an exchange."""
     found = {}
     for workload, (job, connections) in WORKLOADS.items():
-        results = {place: [] for place in PLACES}
+        results = {setup: [] for setup in CLIENT_SETUPS}
         veth_pair.set_mtu(ETHERNET_MTU if 'ordinary' in workload else MTU)
         for _ in range(arguments.rounds):
-            for place in PLACES:
-                command = client_command(arguments, place, job, connections)
-                results[place].append(
-                    run_client(box_with_network(arguments) + command if place == 'in the box' else command))
-        found[workload] = {place: [statistics.median(column) for column in zip(*rows)]
-                           for place, rows in results.items()}
+            for setup in CLIENT_SETUPS:
+                command = client_command(arguments, setup, job, connections)
+                results[setup].append(
+                    run_client(box_with_network(arguments) + command if setup == 'in the box' else command))
+        found[workload] = {setup: [statistics.median(column) for column in zip(*rows)]
+                           for setup, rows in results.items()}
         print(f'{workload}: done', file=sys.stderr)
     return found
 
@@ -224,7 +224,7 @@ def report_rates(found):
     rows += [('new connections, one after the other', 'new, 1', 1e3, 'thousand', CONNECTIONS_TARGET),
              ('new connections, 32 at a time', 'new, 32', 1e3, 'thousand', CONNECTIONS_TARGET)]
     for title, workload, unit, name, target in rows:
-        rates = [found[workload][place][0] for place in PLACES]
+        rates = [found[workload][setup][0] for setup in CLIENT_SETUPS]
         ratios = [rates[0] / rate for rate in rates[1:]]
         lines.append(f'| {title}, {name} | {" | ".join(f"{rate / unit:.2f}" for rate in rates)} | '
                      f'{ratios[0]:.2f} | {ratios[1]:.2f} | {at_least(ratios[1], target) if target else ""} |')
@@ -237,7 +237,7 @@ def report_latencies(found):
     for title, workload in (('a byte and its answer, open connection', 'kept'),
                             ('an HTTP request, open connection', 'http'),
                             ('connect, a byte and its answer, close', 'new, 1')):
-        times = [found[workload][place][1] / 1000 for place in PLACES]
+        times = [found[workload][setup][1] / 1000 for setup in CLIENT_SETUPS]
         more = times[0] - times[1]
         lines.append(f'| {title} | {" | ".join(f"{time:.3f}" for time in times)} | {more:.3f} | '
                      f'{at_most(more, LATENCY_TARGET)} |')

@@ -25,27 +25,27 @@ WITHOUT_GUARD = ('-p', '../read-only.yaml')     # nothing is writable, so the bo
 
 
 class Row:
-    """A job and its target: a command, a script to run before it each time, the flags of its box, and the flags of the
-    box that it is compared with (None: no box)."""
+    """A job, its target and its times: a command, a script to run before it each time, the flags of its box, and the
+    flags of the box that it is compared with (None: no box)."""
 
     bench = ''      # the program guard_bench, which every box may read
 
     def __init__(self, title, target, command, before='', flags=(), baseline_flags=None):
         self.title, self.target, self.command, self.before, self.flags = title, target, command, before, flags
-        self.baseline_flags, self.outside, self.inside = baseline_flags, [], []
+        self.baseline_flags, self.baseline_times, self.box_times = baseline_flags, [], []
 
     def box(self, ringwall, flags):
         return [ringwall, 'run', '-q', '--ro', self.bench, *flags, '--']
 
     def run(self, ringwall):
         baseline = [] if self.baseline_flags is None else self.box(ringwall, self.baseline_flags)
-        for times, prefix in ((self.outside, baseline), (self.inside, self.box(ringwall, self.flags))):
+        for times, prefix in ((self.baseline_times, baseline), (self.box_times, self.box(ringwall, self.flags))):
             if self.before:
                 subprocess.run(['/bin/sh', '-c', self.before], check=True)
             times.append(milliseconds([*prefix, *self.command]))
 
     def ratio(self):
-        return min(self.inside) / min(self.outside)     # noise only adds time
+        return min(self.box_times) / min(self.baseline_times)     # noise only adds time
 
 
 def make_rows(bench, medium, on_disk):
@@ -72,12 +72,11 @@ def make_rows(bench, medium, on_disk):
     make_files = f'test -e f0 || {bench} create {count}'
     return [
         *jobs,
-        *(Row(f'{what} {FILES} files, against a box without a guard', 1.03, [bench, job, count], make_files,
+        *(Row(f'{job} {FILES} files, against a box without a guard', 1.03, [bench, job, count], make_files,
               baseline_flags=WITHOUT_GUARD)
-          for what, job in (('open and read', 'read'), ('stat', 'stat'))),
-        *(Row(f'{what} {FILES} files', None, [bench, job, count], make_files) for what,
-          job in (('open and read', 'read'), ('stat', 'stat'))),
-        Row(f'open and read {FILES} files, reads checked', None, [bench, 'read', count], make_files, CHECKED_READS),
+          for job in ('open', 'stat')),
+        *(Row(f'{job} {FILES} files', None, [bench, job, count], make_files) for job in ('open', 'stat')),
+        Row(f'open {FILES} files, reads checked', None, [bench, 'open', count], make_files, CHECKED_READS),
         Row('compile', 1.3, [*shell, COMPILE]),
         Row('compile, reads checked', 1.3, [*shell, COMPILE], '', CHECKED_READS),
     ]
@@ -103,12 +102,12 @@ def measure(ringwall, bench, folder, on_disk, rounds):
         for row in table:
             row.run(ringwall)
             if number == 0:     # a warm-up
-                row.outside, row.inside = [], []
+                row.baseline_times, row.box_times = [], []
     return table
 
 
 def measure_start(ringwall, program, folder, rounds):
-    """The best start of a box with a guard, and of one that needs none, because nothing in it is writable."""
+    """Returns the best start times of a box with a guard, and of one that needs none: nothing in it is writable."""
     os.chdir(folder)
     commands = {'guarded': [ringwall, 'run', '-q', '--ro', program, '--', program],
                 'unguarded': [ringwall, 'run', '-q', '--ro', program, *WITHOUT_GUARD, '--', program]}
@@ -123,15 +122,16 @@ def table_text(table):
     lines = ['| job | outside ms | in a box ms | ratio | target |', '|---|---|---|---|---|']
     for row in table:
         target = f'{row.target} {verdict(row.ratio(), row.target)}' if row.target else ''
-        lines.append(f'| {row.title} | {min(row.outside):.1f} | {min(row.inside):.1f} | {row.ratio():.2f} | {target} |')
+        lines.append(f'| {row.title} | {min(row.baseline_times):.1f} | {min(row.box_times):.1f} | '
+                     f'{row.ratio():.2f} | {target} |')
     return '\n'.join(lines)
 
 
 def plot(table, path):
-    """One bar per job, with a mark at its target; 1 is the speed outside."""
+    """Draws one bar per job, as long as its ratio, with a mark at its target."""
     width, height, left = 860, 24, 380
-    most = max([row.ratio() for row in table] + [row.target or 0 for row in table])
-    scale = (width - left - 60) / most
+    largest = max([row.ratio() for row in table] + [row.target or 0 for row in table])
+    scale = (width - left - 60) / largest
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height * (len(table) + 1)}" '
              'font-family="sans-serif" font-size="12">']
     for number, row in enumerate(table):
@@ -182,9 +182,9 @@ def main():
     with tempfile.TemporaryDirectory(prefix='.ringwall-bench-', dir=parent, ignore_cleanup_errors=True) as disk:
         os.chmod(disk, 0o755)
         for name in ('ringwall', 'program', 'bench'):
-            place = f'{disk}/{os.path.basename(getattr(options, name))}'
-            shutil.copy(getattr(options, name), place)
-            setattr(options, name, place)
+            copy = f'{disk}/{os.path.basename(getattr(options, name))}'
+            shutil.copy(getattr(options, name), copy)
+            setattr(options, name, copy)
         os.mkdir(f'{disk}/work')
         memory = f'{disk}/memory' if root else ''
         if root:

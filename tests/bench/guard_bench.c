@@ -1,5 +1,5 @@
 /*
- * guard_bench create|read|stat|remove COUNT: creates, opens, stats or removes that many empty files in the current
+ * guard_bench create|open|stat|remove COUNT: creates, opens, stats or removes that many empty files in the current
  * directory. Linked statically, so that it starts fast.
  */
 #include <fcntl.h>
@@ -35,7 +35,7 @@ static int remove_file(const char *name)
 static const struct {
         const char *name;
         int (*run)(const char *name);
-} jobs[] = { { "create", create_file }, { "read", open_file }, { "stat", stat_file }, { "remove", remove_file } };
+} jobs[] = { { "create", create_file }, { "open", open_file }, { "stat", stat_file }, { "remove", remove_file } };
 
 int main(int argc, char **argv)
 {
@@ -53,6 +53,6 @@ int main(int argc, char **argv)
                 }
                 return 0;
         }
-        fputs("usage: guard_bench create|read|stat|remove COUNT\n", stderr);
+        fputs("usage: guard_bench create|open|stat|remove COUNT\n", stderr);
         return 2;
 }

@@ -23,7 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { CHUNK = 256 << 10, DESCRIPTORS = 1 << 16, EVENTS = 64, CONNECTIONS_MAX = 1000, SAMPLES_MAX = 1 << 20 };
+enum { CHUNK = 256 << 10, DESCRIPTORS_MAX = 1 << 16, EVENTS = 64, CONNECTIONS_MAX = 1000, SAMPLES_MAX = 1 << 20 };
 
 /* The first byte of a connection. No protocol that egress knows starts with one of these, except HTTP with 'G'. */
 enum { WANTS_NOTHING, WANTS_ECHO, WANTS_BYTES, WANTS_TO_SEND, WANTS_PAGE = 'G' };
@@ -49,8 +49,8 @@ static void disable_nagle(int fd)
 
 /* --- the server --- */
 
-static uint8_t wants[DESCRIPTORS];
-static bool listening[DESCRIPTORS];
+static uint8_t wants[DESCRIPTORS_MAX];
+static bool listening[DESCRIPTORS_MAX];
 
 static int listen_at(uint16_t port)
 {
@@ -80,8 +80,8 @@ static void accept_connections(int loop, int listener)
         }
 }
 
-/* Handles an event. Returns false when the connection has ended. */
-static bool answer(int loop, int fd, uint32_t events)
+/* Handles an event of a connection. Returns false when the connection has ended. */
+static bool handle_event(int loop, int fd, uint32_t events)
 {
         static const char page[] = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
         if (events & EPOLLOUT)
@@ -121,7 +121,7 @@ static void serve(char **ports)
                         int fd = events[i].data.fd;
                         if (listening[fd])
                                 accept_connections(loop, fd);
-                        else if (!answer(loop, fd, events[i].events))
+                        else if (!handle_event(loop, fd, events[i].events))
                                 (void)close(fd);
                 }
         }
@@ -166,12 +166,12 @@ static void connect_by_proxy(int fd)
                               "CONNECT %s:%s HTTP/1.1\r\nHost: %s:%s\r\nProxy-Authorization: Basic %s\r\n\r\n",
                               client.host, client.port, client.host, client.port, client.authorization);
         if (send(fd, text, (size_t)length, MSG_NOSIGNAL) != length)
-                fail("cannot ask the proxy");
+                fail("cannot send the request to the proxy");
         for (size_t received = 0; received < 4 || memcmp(text + received - 4, "\r\n\r\n", 4) != 0; received++)
                 if (received == sizeof text || recv(fd, text + received, 1, 0) != 1)
-                        fail("the proxy refused");
+                        fail("the proxy denied the connection");
         if (strncmp(text, "HTTP/1.1 200 ", strlen("HTTP/1.1 200 ")) != 0)
-                fail("the proxy refused");
+                fail("the proxy denied the connection");
 }
 
 static int open_connection(void)
@@ -271,7 +271,7 @@ static void run_up(void)
         (void)close(fd);
 }
 
-/* Leaves the connection open after one exchange; main() waits then. */
+/* Leaves the connection open after one exchange, until main() exits. */
 static void run_hold(void)
 {
         exchange(open_connection(), echo, sizeof echo);

@@ -1,14 +1,14 @@
 #!/usr/bin/python3
-"""What ringwall and its peers keep a hostile program from, tried, and what they take to start: the table of README.md.
+"""Tries attacks in ringwall and in other sandboxes (peers), and times their starts: the table of the root README.
 
     peers.py RINGWALL STATIC-TRUE [--write FOLDER] [--rounds N] [--docker IMAGE] [--user NAME]
 
-Each row is one attempt of a program in the box. It is made without a box first, where it must succeed, and then with each
-peer, called in the way that its documentation has for a program that may write in one directory and has no network. A peer
-that is not installed is left out, and that is said. IMAGE must have sh, python3 and git at their usual places.
+Each row is one attempt of a program in the box. It is made without a box first, where it must succeed, and then with
+each peer, called as its documentation says for a program that may write in one directory and has no network. A peer
+that is not installed is skipped with a message. IMAGE must have sh, python3 and git in the usual directories.
 
-Runs as an ordinary user: started as root it becomes the one that --user names, or a bare number, for whom firejail does
-not run. --write leaves a table there.
+Runs as an ordinary user: started as root it becomes the user that --user names, or else a uid without an account, as
+which firejail does not run. --write writes the table to FOLDER.
 """
 import argparse
 import datetime
@@ -33,49 +33,50 @@ HERE = os.path.dirname(os.path.realpath(__file__))
 MARK = 'ringwall-peers-daemon'
 
 
-# The peers: words that go before the command. `place` has .home, .work, .ringwall.
+# The peers: each returns the prefix of a command line that runs a command in it.
 
-def bubblewrap(place):
+def bubblewrap(fixture):
     return ['bwrap', '--unshare-all', '--die-with-parent', '--ro-bind', '/', '/', '--proc', '/proc', '--dev', '/dev',
-            '--tmpfs', '/tmp', '--bind', str(place.work), str(place.work), '--chdir', str(place.work)]
+            '--tmpfs', '/tmp', '--bind', str(fixture.work), str(fixture.work), '--chdir', str(fixture.work)]
 
 
-def srt(place):
+def srt(fixture):
     settings = {'network': {'allowedDomains': [], 'deniedDomains': []},
-                'filesystem': {'denyRead': ['~/.ssh', str(place.work / '.env')], 'allowWrite': ['.'], 'denyWrite': []}}
-    (place.home / 'srt.json').write_text(json.dumps(settings))
-    return ['srt', '--settings', str(place.home / 'srt.json')]
+                'filesystem': {'denyRead': ['~/.ssh', str(fixture.work / '.env')], 'allowWrite': ['.'],
+                               'denyWrite': []}}
+    (fixture.home / 'srt.json').write_text(json.dumps(settings))
+    return ['srt', '--settings', str(fixture.home / 'srt.json')]
 
 
-def codex(place):
+def codex(fixture):
     return ['codex', 'sandbox', '-c', 'sandbox_mode="workspace-write"', '--']
 
 
-def firejail(place):
-    return ['firejail', '--quiet', '--noprofile', '--net=none', f'--whitelist={place.work}',
-            f'--blacklist={place.work}/.env']
+def firejail(fixture):
+    return ['firejail', '--quiet', '--noprofile', '--net=none', f'--whitelist={fixture.work}',
+            f'--blacklist={fixture.work}/.env']
 
 
-def gvisor(place):
-    return ['runsc', '--rootless', '--network=none', 'do', f'--cwd={place.work}']
+def gvisor(fixture):
+    return ['runsc', '--rootless', '--network=none', 'do', f'--cwd={fixture.work}']
 
 
-def docker(place):
+def docker(fixture):
     return ['docker', 'run', '--rm', '-i', '--network=none', f'--user={os.getuid()}:{os.getgid()}', '-e',
-            f'HOME={place.home}', '-v', f'{place.work}:{place.work}', '-w', str(place.work), place.image]
+            f'HOME={fixture.home}', '-v', f'{fixture.work}:{fixture.work}', '-w', str(fixture.work), fixture.image]
 
 
-def ringwall(place):
-    return [place.ringwall, 'run', '--deny-read', '.env', '--']
+def ringwall(fixture):
+    return [fixture.ringwall, 'run', '--deny-read', '.env', '--']
 
 
 PEERS = {'ringwall': ringwall, 'bubblewrap': bubblewrap, 'srt': srt, 'codex': codex, 'firejail': firejail,
          'gVisor': gvisor, 'Docker': docker}
-CAN_DENY = ('ringwall', 'srt', 'firejail')      # those whose call above names a file that must not be read
+CAN_DENY = ('ringwall', 'srt', 'firejail')      # those whose prefix above denies reading .env
 
 
-class Place:
-    """A home with secrets and a project in it, made anew for each attempt."""
+class Fixture:
+    """A home directory with secrets and a project, new for each attempt."""
 
     def __init__(self, arguments):
         self.ringwall, self.true, self.image = arguments.ringwall, arguments.true, arguments.docker
@@ -102,90 +103,90 @@ class Place:
                 'GIT_COMMITTER_EMAIL': 'p@example.com', **({'DOCKER_HOST': os.environ['DOCKER_HOST']}
                                                             if 'DOCKER_HOST' in os.environ else {})}
 
-    def start(self, before, script, **options):
-        return subprocess.Popen([*before, '/bin/sh', '-c', script], cwd=self.work, env=self.environment(),
+    def start(self, prefix, script, **options):
+        return subprocess.Popen([*prefix, '/bin/sh', '-c', script], cwd=self.work, env=self.environment(),
                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
                                 start_new_session=True, **options)
 
-    def run(self, before, script, **options):
-        process = self.start(before, script, **options)
+    def run(self, prefix, script, **options):
+        process = self.start(prefix, script, **options)
         try:
             return process.communicate(timeout=60)[0]
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             return process.communicate()[0]
 
-    def end(self):
+    def remove(self):
         self.socket.close()
         self.folder.cleanup()
 
 
-# The attempts: each takes a place and the words before a command, and says whether the program had its way.
+# The attempts: each gets the command prefix of a peer, [] for none, and returns whether the program succeeded.
 
-def reads_a_key(place, before):
-    return 'PRIVATE KEY' in place.run(before, f'cat {place.home}/.ssh/id_ed25519')
-
-
-def writes_bashrc(place, before):
-    place.run(before, f'echo evil >> {place.home}/.bashrc')
-    return 'evil' in (place.home / '.bashrc').read_text()
+def reads_a_key(fixture, prefix):
+    return 'PRIVATE KEY' in fixture.run(prefix, f'cat {fixture.home}/.ssh/id_ed25519')
 
 
-def replaces_a_hook(place, before):
-    place.run(before, 'printf "#!/bin/sh\\necho evil\\n" > .git/hooks/pre-commit; chmod +x .git/hooks/pre-commit')
-    return 'evil' in (place.work / '.git/hooks/pre-commit').read_text()
+def writes_bashrc(fixture, prefix):
+    fixture.run(prefix, f'echo evil >> {fixture.home}/.bashrc')
+    return 'evil' in (fixture.home / '.bashrc').read_text()
 
 
-def leaves_a_command_for_git(place, before):
-    """In a repository of its own, at a path where there was none."""
-    place.run(before, 'mkdir -p sub && cd sub && git init -q . && '
-                      'printf "[core]\\n\\tfsmonitor = touch ../../ran; false\\n" >> .git/config; '
-                      'printf "#!/bin/sh\\ntouch ../../ran\\n" > .git/hooks/post-checkout; '
-                      'chmod +x .git/hooks/post-checkout')
-    if (place.work / 'sub').is_dir():
-        subprocess.run(['git', 'status'], cwd=place.work / 'sub', env=place.environment(), capture_output=True,
+def replaces_a_hook(fixture, prefix):
+    fixture.run(prefix, 'printf "#!/bin/sh\\necho evil\\n" > .git/hooks/pre-commit; chmod +x .git/hooks/pre-commit')
+    return 'evil' in (fixture.work / '.git/hooks/pre-commit').read_text()
+
+
+def leaves_a_command_for_git(fixture, prefix):
+    """The program makes a repository whose settings and hook run a command; then the user runs git in it."""
+    fixture.run(prefix, 'mkdir -p sub && cd sub && git init -q . && '
+                        'printf "[core]\\n\\tfsmonitor = touch ../../ran; false\\n" >> .git/config; '
+                        'printf "#!/bin/sh\\ntouch ../../ran\\n" > .git/hooks/post-checkout; '
+                        'chmod +x .git/hooks/post-checkout')
+    if (fixture.work / 'sub').is_dir():
+        subprocess.run(['git', 'status'], cwd=fixture.work / 'sub', env=fixture.environment(), capture_output=True,
                        check=False)
-    return (place.home / 'ran').exists()
+    return (fixture.home / 'ran').exists()
 
 
-def reads_a_replaced_secret(place, before):
-    """The person's editor saves the denied file while the program runs."""
-    process = place.start(before, 'touch ready; i=0; while [ $i -lt 60 ]; do cat .env; sleep 0.05; i=$((i+1)); done')
+def reads_a_replaced_secret(fixture, prefix):
+    """The user's editor saves the denied file while the program runs."""
+    process = fixture.start(prefix, 'touch ready; i=0; while [ $i -lt 60 ]; do cat .env; sleep 0.05; i=$((i+1)); done')
     end = time.monotonic() + 20
-    while not (place.work / 'ready').exists() and time.monotonic() < end:
+    while not (fixture.work / 'ready').exists() and time.monotonic() < end:
         time.sleep(0.02)
     time.sleep(0.2)
-    (place.work / 'new').write_text('SECRET=2\n')
-    os.rename(place.work / 'new', place.work / '.env')
+    (fixture.work / 'new').write_text('SECRET=2\n')
+    os.rename(fixture.work / 'new', fixture.work / '.env')
     return 'SECRET=2' in process.communicate(timeout=60)[0]
 
 
-def speaks_to_an_agent(place, before):
-    return 'spoke' in place.run(before, f"""python3 -c 'import socket; s = socket.socket(socket.AF_UNIX); """
-                                        f"""s.connect("{place.home}/agent.sock"); print("spoke")'""")
+def speaks_to_an_agent(fixture, prefix):
+    return 'spoke' in fixture.run(prefix, f"""python3 -c 'import socket; s = socket.socket(socket.AF_UNIX); """
+                                          f"""s.connect("{fixture.home}/agent.sock"); print("spoke")'""")
 
 
-def signals_a_process(place, before):
+def signals_a_process(fixture, prefix):
     with subprocess.Popen(['sleep', '60']) as other:
-        place.run(before, f'kill -9 {other.pid}')
+        fixture.run(prefix, f'kill -9 {other.pid}')
         time.sleep(0.1)
         killed = other.poll() is not None
         other.kill()
     return killed
 
 
-def has_a_descriptor(place, before):
-    with open(place.home / '.ssh/id_ed25519', encoding='utf-8') as secret:
+def has_a_descriptor(fixture, prefix):
+    with open(fixture.home / '.ssh/id_ed25519', encoding='utf-8') as secret:
         os.dup2(secret.fileno(), 9)
         try:
-            return 'PRIVATE KEY' in place.run(before, 'cat <&9', pass_fds=[9])
+            return 'PRIVATE KEY' in fixture.run(prefix, 'cat <&9', pass_fds=[9])
         finally:
             os.close(9)
 
 
-def leaves_a_daemon(place, before):
-    place.run(before, f'(setsid sh -c "exec -a {MARK} sleep 20" >/dev/null 2>&1 &) ; (setsid python3 -c "'
-                      f'import time; time.sleep(20)" {MARK} >/dev/null 2>&1 &); sleep 0.3')
+def leaves_a_daemon(fixture, prefix):
+    fixture.run(prefix, f'(setsid sh -c "exec -a {MARK} sleep 20" >/dev/null 2>&1 &) ; (setsid python3 -c "'
+                        f'import time; time.sleep(20)" {MARK} >/dev/null 2>&1 &); sleep 0.3')
     time.sleep(1)
     found = subprocess.run(['pgrep', '-f', MARK], capture_output=True, text=True, check=False).stdout.split()
     for pid in found:
@@ -196,34 +197,34 @@ def leaves_a_daemon(place, before):
     return bool(found)
 
 
-def writes_a_queue_of_the_host(place, before):
+def writes_a_queue_of_the_host(fixture, prefix):
     made = subprocess.run(['ipcmk', '-Q', '-p', '0666'], capture_output=True, text=True, check=True).stdout.split()[-1]
-    said = place.run(before, f"""python3 -c 'import ctypes; c = ctypes.CDLL(None, use_errno=True)
+    output = fixture.run(prefix, f"""python3 -c 'import ctypes; c = ctypes.CDLL(None, use_errno=True)
 print("sent" if c.msgsnd({made}, ctypes.create_string_buffer(b"\\1" + bytes(15)), 8, 0) == 0 else "no")'""")
     subprocess.run(['ipcrm', '-q', made], check=False)
-    return 'sent' in said
+    return 'sent' in output
 
 
-def leaves_files_when_killed(place, before):
-    """SIGKILL to the sandbox itself: what is in the work tree afterwards that the program did not make?"""
-    process = place.start(before, 'touch ready; sleep 20')
+def leaves_files_when_killed(fixture, prefix):
+    """Sends SIGKILL to the sandbox. Are there files in the work tree that the program did not make?"""
+    process = fixture.start(prefix, 'touch ready; sleep 20')
     end = time.monotonic() + 20
-    while not (place.work / 'ready').exists() and time.monotonic() < end:
+    while not (fixture.work / 'ready').exists() and time.monotonic() < end:
         time.sleep(0.02)
     process.kill()
     process.wait()
     time.sleep(0.5)
-    left = {path.name for path in place.work.iterdir()} - {'.git', '.env', 'file', 'ready'}
+    left = {path.name for path in fixture.work.iterdir()} - {'.git', '.env', 'file', 'ready'}
     return bool(left)
 
 
-def commits(place, before):
-    place.run(before, 'echo more >> file && git -c user.name=p -c user.email=p@example.com commit -qam second')
-    return '1' == subprocess.run(['git', 'rev-list', '--count', 'HEAD~1'], cwd=place.work, env=place.environment(),
+def commits(fixture, prefix):
+    fixture.run(prefix, 'echo more >> file && git -c user.name=p -c user.email=p@example.com commit -qam second')
+    return '1' == subprocess.run(['git', 'rev-list', '--count', 'HEAD~1'], cwd=fixture.work, env=fixture.environment(),
                                  capture_output=True, text=True, check=False).stdout.strip()
 
 
-# What is tried, and whether it should succeed. `None` outside: there is nothing to compare with.
+# The attempts of the table, and whether each should succeed in a box.
 ATTEMPTS = [
     ('a key in `~/.ssh` is read', reads_a_key, False),
     ('`~/.bashrc` is written', writes_bashrc, False),
@@ -241,20 +242,20 @@ ATTEMPTS = [
 
 
 def privilege(name):
-    program = shutil.which(PEERS[name](Words())[0])
+    program = shutil.which(PEERS[name](FixtureStub())[0])
     if name == 'Docker':
         return 'a daemon as root'
     return 'a set-user-ID program' if os.stat(program).st_mode & 0o4000 else 'nothing'
 
 
 def version(name):
-    command = [PEERS[name](Words())[0], '--version']
+    command = [PEERS[name](FixtureStub())[0], '--version']
     found = re.search(r'\d+(\.\d+)+', subprocess.run(command, capture_output=True, text=True, check=False).stdout)
     return found[0] if found else ''
 
 
-class Words:
-    """Enough of a place to ask a peer for its words."""
+class FixtureStub:
+    """What a peer needs to return its prefix, without files."""
     home = work = pathlib.Path(tempfile.gettempdir())
     image = 'image'
     ringwall = sys.argv[1] if len(sys.argv) > 1 else 'ringwall'
@@ -262,54 +263,55 @@ class Words:
 
 def installed(arguments):
     found = []
-    for name, words in PEERS.items():
-        place = Place(arguments)
+    for name, peer in PEERS.items():
+        fixture = Fixture(arguments)
         try:
-            if not shutil.which(words(place)[0]) or (name == 'Docker' and not arguments.docker):
-                print(f'{name} is left out: it is not installed', file=sys.stderr)
-            elif 'works' not in place.run(words(place), 'echo works'):
-                print(f'{name} is left out: it does not run here', file=sys.stderr)
+            if not shutil.which(peer(fixture)[0]) or (name == 'Docker' and not arguments.docker):
+                print(f'{name} is skipped: it is not installed', file=sys.stderr)
+            elif 'works' not in fixture.run(peer(fixture), 'echo works'):
+                print(f'{name} is skipped: it does not run here', file=sys.stderr)
             else:
                 found.append(name)
         finally:
-            place.end()
+            fixture.remove()
     return found
 
 
-def attempt(arguments, what, words):
-    place = Place(arguments)
+def succeeds(arguments, attempt, peer):
+    fixture = Fixture(arguments)
     try:
-        return what(place, words(place) if words else [])
+        return attempt(fixture, peer(fixture) if peer else [])
     finally:
-        place.end()
+        fixture.remove()
 
 
 def measure(arguments):
     names = installed(arguments)
     rows = []
-    for label, what, wanted in ATTEMPTS:
-        outside = attempt(arguments, what, None)
-        if not outside and what is not leaves_files_when_killed:
-            sys.exit(f'{label}: not even without a box, so this says nothing')
+    for label, attempt, wanted in ATTEMPTS:
+        outside = succeeds(arguments, attempt, None)
+        if not outside and attempt is not leaves_files_when_killed:     # files can only be left by a sandbox
+            sys.exit(f'{label}: the attempt fails even without a box, so a failure in one would prove nothing')
         cells = {}
         for name in names:
-            if what is reads_a_replaced_secret and name not in CAN_DENY:
+            if attempt is reads_a_replaced_secret and name not in CAN_DENY:
                 cells[name] = 'cannot be denied'
             else:
-                cells[name] = 'yes' if attempt(arguments, what, PEERS[name]) else 'no'
+                cells[name] = 'yes' if succeeds(arguments, attempt, PEERS[name]) else 'no'
         rows.append((label, wanted, cells))
         print(label, cells, file=sys.stderr)
-    place = Place(arguments)
-    os.chdir(place.work)
-    os.environ['HOME'] = str(place.home)
-    program = shutil.copy(arguments.true, place.work / 'true')
-    commands = {name: [shutil.which(PEERS[name](place)[0]), *PEERS[name](place)[1:], str(program)] for name in names}
+    fixture = Fixture(arguments)
+    os.chdir(fixture.work)
+    os.environ['HOME'] = str(fixture.home)
+    program = shutil.copy(arguments.true, fixture.work / 'true')
+    prefixes = {name: PEERS[name](fixture) for name in names}
+    commands = {name: [shutil.which(prefix[0]), *prefix[1:], str(program)] for name, prefix in prefixes.items()}
     times = {name: [] for name in names}
     for _ in range(arguments.rounds):
         for name, command in commands.items():
             times[name].append(milliseconds(command))
     os.chdir('/')
-    place.end()
+    fixture.remove()
     return {'rows': rows, 'times': {name: statistics.median(values or [0]) for name, values in times.items()},
             'needs': {name: privilege(name) for name in names}, 'versions': {name: version(name) for name in names}}
 
@@ -327,8 +329,8 @@ def report(found):
     return '\n'.join(lines) + '\n'
 
 
-def as_user(arguments):
-    """Runs this again as an ordinary user, in a home of its own, with copies of what it needs."""
+def measure_as_user(arguments):
+    """Runs this script again as an ordinary user, in a new home directory, with copies of the files that it needs."""
     user, group, where = USER, USER, '/home'
     if arguments.user:
         account = pwd.getpwnam(arguments.user)
@@ -366,7 +368,7 @@ def main():
     if arguments.measure:
         json.dump(measure(arguments), sys.stdout)
         return
-    found = as_user(arguments) if os.geteuid() == 0 else measure(arguments)
+    found = measure_as_user(arguments) if os.geteuid() == 0 else measure(arguments)
     table = report(found)
     missing = ', '.join(name for name in PEERS if name not in found['times'])
     print(table)
@@ -374,9 +376,9 @@ def main():
         today = datetime.date.today().isoformat()
         with open(f'{arguments.write}/peers.md', 'w', encoding='utf-8') as file:
             file.write(f'# Side by side with the peers\n\nTried by `tests/bench/peers.py` on {today}, Linux '
-                       f'{os.uname().release}, as an ordinary user, each peer called as its documentation has it for a '
-                       f'program that may write in one directory and has no network (the words are in the script). '
-                       f'Bold: not as one would wish. Not tried: {missing or "none"}.\n\n{table}')
+                       f'{os.uname().release}, as an ordinary user, each peer called as its documentation says for a '
+                       f'program that may write in one directory and has no network (the command lines are in the '
+                       f'script). Bold: the undesired result. Not tried: {missing or "none"}.\n\n{table}')
 
 
 if __name__ == '__main__':

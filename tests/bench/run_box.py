@@ -58,7 +58,7 @@ def can_run(name, command):
 
 
 def start_commands(ringwall, program):
-    """The commands to compare, by name; first bubblewrap, which the others are compared with."""
+    """Returns the commands by name. The first is bubblewrap, which the others are compared with."""
     commands = {
         'bubblewrap': ['bwrap', '--unshare-all', '--ro-bind', '/', '/', '--proc', '/proc', '--dev', '/dev', '--tmpfs',
                        '/tmp', program],
@@ -77,16 +77,16 @@ def start_commands(ringwall, program):
 
 
 def peak_megabytes(ringwall, level):
-    """The peak memory of the front or the keeper. getrusage() would include the process before its exec."""
+    """Returns the larger of the peaks of front and keeper. getrusage() would include the process before its exec."""
     with subprocess.Popen([ringwall, 'run', '--level', level, '--', 'sleep', '0.4']) as front:
         time.sleep(0.2)
-        most = 0
+        peak = 0
         with open(f'/proc/{front.pid}/task/{front.pid}/children', encoding='ascii') as file:
             pids = [str(front.pid), *file.read().split()]
         for pid in pids:
             with open(f'/proc/{pid}/status', encoding='ascii') as file:
-                most = max(most, *(int(line.split()[1]) for line in file if line.startswith('VmHWM')))
-    return most / 1024
+                peak = max(peak, *(int(line.split()[1]) for line in file if line.startswith('VmHWM')))
+    return peak / 1024
 
 
 def time_in_turns(commands, rounds):
@@ -119,7 +119,7 @@ JOBS = {'unpack, `git status`, compile': f'{UNPACK} && git -c safe.directory=* s
 
 
 def measure_jobs(ringwall, folder):
-    """The best time of each job in each place, the place outside first."""
+    """Returns the best time of each job, outside and at each level."""
     commands = {}
     for job, script in JOBS.items():
         commands[job, 'outside'] = ['/bin/sh', '-c', script]
@@ -143,15 +143,15 @@ def verdict(value, target):
 def plot(results, path):
     """A bar chart as SVG, one bar per command, made with the standard library alone."""
     names = [name for name in results if name != 'no sandbox']
-    most = max(results[name]['median'] for name in names)
+    longest = max(results[name]['median'] for name in names)
     rows = []
     for row, name in enumerate(sorted(names, key=lambda name: results[name]['median'])):
         median, y = results[name]['median'], 34 + row * 28
         colour = '#2b6cb0' if name in LEVELS else '#a0aec0'
         label = f'ringwall, {name}' if colour == '#2b6cb0' else name
         rows.append(f'<text x="150" y="{y + 14}" text-anchor="end">{label}</text>'
-                    f'<rect x="160" y="{y}" width="{median / most * 380:.0f}" height="20" fill="{colour}"/>'
-                    f'<text x="{166 + median / most * 380:.0f}" y="{y + 14}">{median:.2f} ms</text>')
+                    f'<rect x="160" y="{y}" width="{median / longest * 380:.0f}" height="20" fill="{colour}"/>'
+                    f'<text x="{166 + median / longest * 380:.0f}" y="{y + 14}">{median:.2f} ms</text>')
     height = 44 + len(rows) * 28
     with open(path, 'w', encoding='utf-8') as file:
         file.write(f'<svg xmlns="http://www.w3.org/2000/svg" width="640" height="{height}" font-family="sans-serif" '

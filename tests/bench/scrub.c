@@ -3,9 +3,9 @@
  *
  *   scrub_bench [ROUNDS]
  *
- * Prints each line in which a secret was found, then figures: "files N", "bytes N", "load SECONDS", "hits SHAPE N" for
- * each pattern that was found, and "whole N" and "chunks N": the bytes per second of CPU time, of the best round, when
- * the corpus is scrubbed as one text and in chunks.
+ * Prints each line in which a secret was found, then figures: "files N", "bytes N", "load SECONDS", "hits PATTERN N"
+ * for each pattern that was found, and "whole N" and "chunks N": the bytes per second of CPU time, in the best round,
+ * when the corpus is scrubbed as one text and in chunks.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ static _Noreturn void fail(const char *what)
         exit(1);
 }
 
-static double seconds(void)
+static double cpu_seconds(void)
 {
         struct timespec t = { 0 };
         (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
@@ -73,19 +73,19 @@ static double time_whole(struct scrubber *s, const struct text *corpus)
 {
         CLEANUP_TEXT struct text copy = { 0 };
         text_add_bytes(&copy, corpus->data, corpus->length);
-        double start = seconds();
+        double start = cpu_seconds();
         if (copy.failed || scrub_text(s, &copy) < 0)
                 fail("the corpus cannot be scrubbed");
-        return (double)corpus->length / (seconds() - start);
+        return (double)corpus->length / (cpu_seconds() - start);
 }
 
-/* Drops the output of each chunk at once, like a caller that sends it on. */
+/* Drops the output of each chunk immediately, like a caller that sends it on. */
 static double time_chunks(struct scrubber *s, const struct text *corpus)
 {
         CLEANUP_TEXT struct text out = { 0 };
         CLEANUP_SCRUB_STREAM struct scrub_stream stream;
         scrub_stream_init(&stream, s);
-        double start = seconds();
+        double start = cpu_seconds();
         for (size_t at = 0; at < corpus->length; at += CHUNK) {
                 size_t length = corpus->length - at < CHUNK ? corpus->length - at : CHUNK;
                 out.length = 0;
@@ -94,7 +94,7 @@ static double time_chunks(struct scrubber *s, const struct text *corpus)
         }
         if (scrub_stream_finish(&stream, &out) < 0)
                 fail("the end cannot be scrubbed");
-        return (double)corpus->length / (seconds() - start);
+        return (double)corpus->length / (cpu_seconds() - start);
 }
 
 int main(int argc, char **argv)
@@ -105,19 +105,19 @@ int main(int argc, char **argv)
         unsigned long long rounds = 5;
         if (argc > 1 && !text_parse_unsigned(argv[1], strlen(argv[1]), &rounds))
                 fail("usage: scrub_bench [ROUNDS]");
-        double start = seconds(), whole = 0, chunks = 0;
+        double start = cpu_seconds(), whole = 0, chunks = 0;
         if (scrubber_new(NULL, 0, &s, &e) < 0)
                 fail(e.text);
-        double loaded = seconds() - start;
+        double loaded = cpu_seconds() - start;
         size_t files = read_corpus(s, &corpus);
         (void)printf("files %zu\nbytes %zu\nload %.6f\n", files, corpus.length, loaded);
         for (size_t i = 0; i < scrubber_pattern_count(s); i++)
                 if (scrubber_hits(s, i))
                         (void)printf("hits %s %llu\n", scrubber_name(s, i), (unsigned long long)scrubber_hits(s, i));
         for (unsigned long long i = 0; i < rounds && corpus.length; i++) {
-                double one = time_whole(s, &corpus), other = time_chunks(s, &corpus);
-                whole = one > whole ? one : whole;
-                chunks = other > chunks ? other : chunks;
+                double whole_rate = time_whole(s, &corpus), chunk_rate = time_chunks(s, &corpus);
+                whole = whole_rate > whole ? whole_rate : whole;
+                chunks = chunk_rate > chunks ? chunk_rate : chunks;
         }
         (void)printf("whole %.0f\nchunks %.0f\n", whole, chunks);
         return 0;

@@ -55,9 +55,9 @@ def make_tree(folder):
                 if os.path.isfile(path) and not os.path.islink(path) and os.path.getsize(path) < FILE_BYTES_MAX:
                     shutil.copyfile(path, f'{target}/{name}')
                     count += 1
-    for place in ('', '/usr-include', '/usr-lib-python3'):
-        if os.path.isdir(folder + place):
-            with open(f'{folder}{place}/.gitignore', 'w', encoding='utf-8') as file:
+    for directory in ('', '/usr-include', '/usr-lib-python3'):
+        if os.path.isdir(folder + directory):
+            with open(f'{folder}{directory}/.gitignore', 'w', encoding='utf-8') as file:
                 file.write(IGNORED)
     if count < FILES_MIN:
         print(f'only {count} files: the tree should have at least {FILES_MIN}', file=sys.stderr)

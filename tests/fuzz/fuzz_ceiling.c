@@ -1,6 +1,6 @@
 /*
  * Ceilings. The input is a policy and a ceiling, separated by a line of five equals signs. The plan under the ceiling
- * allows nothing that the plan without it denies, and nothing that the ceiling denies: paths, writable places, hosts.
+ * allows nothing that the plan without it denies, and nothing that the ceiling denies: paths, writes, hosts.
  */
 #include <string.h>
 
@@ -23,7 +23,7 @@ struct files {
 enum order {
         AT_MOST,
         AT_LEAST,
-        LIMIT,     /* at most, where 0 is unlimited */
+        LIMIT,    /* at most, where 0 is unlimited */
         MORE_BITS /* all bits of the other, or more */
 };
 
@@ -55,7 +55,7 @@ static bool compares_as(const struct files *f, enum plan_scalar number, enum ord
 {
         uint64_t capped = f->capped->scalar[number].value, uncapped = f->uncapped->scalar[number].value;
         if (number == PLAN_ALLOW_NETWORK && gets_own_loopback(f))
-                return true;   /* check_network() compares the hosts and ports that it can reach */
+                return true; /* check_network() compares the hosts and ports that it can reach */
         switch (order) {
         case AT_MOST:
                 return capped <= uncapped;
@@ -94,6 +94,7 @@ static void check_files(struct arena *a, const struct rules *capped, const struc
         for (size_t i = 0; i < ARRAY_SIZE(both); i++)
                 for (size_t j = 0; j < both[i]->count; j++) {
                         const char *path = both[i]->list[j].path, *below = arena_format(a, "%s/x", path);
+                        /* For speed, only one in 16 of the default rules is tested. */
                         if (both[i]->list[j].glob || strcmp(path, "/") == 0 ||
                             (strcmp(both[i]->list[j].from.name, "default") == 0 && j % 16 != 0))
                                 continue;
@@ -172,6 +173,10 @@ static const char *expand_setting(struct arena *a, const struct files *f, const 
         return pattern ? path_pattern_unescape(a, path) : path;
 }
 
+/*
+ * Paths that the ceiling denies are denied in the plan. Paths below them too, unless the ceiling also has grants: a
+ * narrower grant of its own may allow them.
+ */
 static void check_denials(struct arena *a, const struct files *f, const struct rules *rules)
 {
         bool grants =
@@ -179,9 +184,9 @@ static void check_denials(struct arena *a, const struct files *f, const struct r
         for (size_t i = 0; i < f->ceiling.count; i++) {
                 const struct setting *s = &f->ceiling.list[i];
                 bool read = s->key == KEY_DENY_READ, write = read || s->key == KEY_DENY_WRITE || s->key == KEY_PROTECT;
-                bool has_place = s->text && (s->key != KEY_PROTECT || strchr("/~{", s->text[0]));
+                bool has_path = s->text && (s->key != KEY_PROTECT || strchr("/~{", s->text[0]));
                 const char *path =
-                        write && has_place && !s->empty && s->sign == SIGN_NONE ? expand_setting(a, f, s) : NULL;
+                        write && has_path && !s->empty && s->sign == SIGN_NONE ? expand_setting(a, f, s) : NULL;
                 if (!path)
                         continue;
                 PROMISE(!allows_real_file(rules, path, true));
@@ -219,6 +224,7 @@ static void check_writes(struct arena *a, const struct files *f, const struct ru
         }
 }
 
+/* If the ceiling lists hosts, they cover those of the plan. A list with +name is not checked: the name may be a set. */
 static void check_ceiling_hosts(const struct files *f, enum key_id key, const struct hosts *hosts)
 {
         enum portless portless = key == KEY_ALLOW_PRIVATE ? PORTLESS_EVERY : PORTLESS_DEFAULT;
@@ -256,8 +262,8 @@ static void check_ceiling_sockets(struct arena *a, const struct files *f)
                 bool listed = !limited;
                 for (size_t j = 0; j < f->ceiling.count; j++) {
                         const struct setting *s = &f->ceiling.list[j];
-                        const char *place = s->key == KEY_UNIX_SOCKETS && !s->empty ? expand_setting(a, f, s) : NULL;
-                        listed |= place && path_is_beneath(f->capped->unix_sockets[i].path, place);
+                        const char *allowed = s->key == KEY_UNIX_SOCKETS && !s->empty ? expand_setting(a, f, s) : NULL;
+                        listed |= allowed && path_is_beneath(f->capped->unix_sockets[i].path, allowed);
                 }
                 PROMISE(listed);
         }
@@ -279,7 +285,7 @@ static bool has_secret(const struct plan *p, const char *name, const char *expre
         return false;
 }
 
-/* The gate enforces the denied commands and secrets of both. */
+/* The gate enforces the denied commands and secrets of policy and ceiling. */
 static void check_gate(const struct files *f)
 {
         for (size_t i = 0; i < f->uncapped->denied_command_count; i++)
@@ -333,7 +339,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         const struct settings *ceilings[] = { &f.ceiling };
         int compile_failed = policy_compile(&f.policy, ceilings, 1, &fuzz_facts, m, &capped);
         PROMISE(compile_failed == 0 || compile_failed == 1);
-        messages_check(m, read_failed || compile_failed);
+        diagnostics_check(m, read_failed || compile_failed);
         if (capped)
                 plan_check(capped);
         if (read_failed || compile_failed || policy_compile(&f.policy, NULL, 0, &fuzz_facts, ignored, &uncapped) != 0)

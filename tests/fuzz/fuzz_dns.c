@@ -75,9 +75,9 @@ static void check_answer(const struct dns_query *q, enum dns_rcode rcode, const 
         unsigned type = 0;
         struct dns_query reparsed;
         PROMISE(dns_parse_query(a, length, &reparsed) == -EBADMSG);
-        PROMISE(u16(a) == q->id && (flags & 0x8080) == 0x8080 && (flags >> 11 & 0xf) == q->opcode);
+        PROMISE(u16(a) == q->id && (flags & 0x8080) == 0x8080 /* QR, RA */ && (flags >> 11 & 0xf) == q->opcode);
         PROMISE(!(flags & 0x100) == !q->recursion_desired && !(flags & 0x10) == !q->checking_disabled);
-        PROMISE((flags & 0x0460) == 0);
+        PROMISE((flags & 0x0460) == 0); /* AA, Z and AD are clear */
         PROMISE(questions == (q->question_length && !(truncated && at + q->question_length > length)));
         if (questions) {
                 PROMISE(at + q->question_length <= length && memcmp(a + at, q->question, q->question_length) == 0);

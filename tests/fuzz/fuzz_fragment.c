@@ -1,6 +1,6 @@
 /*
- * Fragments of regular expressions. The input is a pattern and a text, separated by a NUL. If the pattern matches the
- * text, its fragment, which is a pattern too, also matches, with and without respect to case. PCRE2 does the matching.
+ * The prefilter of a regular expression. The input is a pattern and a text, separated by a NUL. If the pattern matches
+ * the text, so does the fragment that regex_prefilter_find() selects, with and without respect to case. PCRE2 matches.
  */
 #define PCRE2_CODE_UNIT_WIDTH 8
 
@@ -18,9 +18,9 @@ enum { PATTERN_MAX = 200, TEXT_MAX = 500, STEPS_MAX = 20000 };
 static int search(const char *pattern, size_t length, uint32_t options, const char *text)
 {
         int code = 0;
-        PCRE2_SIZE where = 0;
+        PCRE2_SIZE error_offset = 0;
         options |= PCRE2_UTF | PCRE2_MATCH_INVALID_UTF | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C;
-        pcre2_code *compiled = pcre2_compile((PCRE2_SPTR)pattern, length, options, &code, &where, NULL);
+        pcre2_code *compiled = pcre2_compile((PCRE2_SPTR)pattern, length, options, &code, &error_offset, NULL);
         if (!compiled)
                 return -1;
         pcre2_match_data *match = pcre2_match_data_create_from_pattern(compiled, NULL);

@@ -12,7 +12,7 @@
 #include "policy/git_config.h"
 #include "policy/git_config_parse.h"
 
-/* Sections in which nothing may change, and keys that may not change in any section. */
+/* Sections in which nothing may change, and keys that may not change in any section but advice and color. */
 static const char *const sections[] = {
         "alias", "browser", "credential", "difftool", "filter", "gpg", "http", "include", "includeif", "interactive",
         "man", "mergetool", "pager", "protocol", "receive", "safe", "sendemail", "sequence", "trailer", "uploadpack",
@@ -30,7 +30,7 @@ static bool is_dangerous(const struct git_config_entry *e)
         for (size_t i = 0; i < ARRAY_SIZE(sections); i++)
                 if (strlen(sections[i]) == length && strncmp(e->base, sections[i], length) == 0)
                         return true;
-        /* Sections advice and color only affect output, so any key may change. */
+        /* These sections only affect output. */
         if (text_has_prefix(e->base, "advice") || text_has_prefix(e->base, "color"))
                 return false;
         for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
@@ -53,7 +53,7 @@ static bool entries_are_equal(const struct git_config_entry *x, const struct git
                (!x->value || strcmp(x->value, y->value) == 0);
 }
 
-/* A value that git would run as a URL or as submodule.X.update must have been there before. */
+/* A value that git would run as a command, in a URL or in submodule.X.update, must have been there before. */
 static void check_value(const struct git_config *before, const struct git_config_entry *e)
 {
         static const char *const text_keys[] = { "name", "email", "description", "active" };

@@ -73,7 +73,7 @@ static bool slow_match_name(struct slow *w, const char *p, const char *s)
         return *p == *s && slow_match_name(w, p + 1, s + 1);
 }
 
-/* Both point to a slash or to the end. */
+/* Matches the names from here on. Both pointers are at a slash or at the end. */
 static bool slow_match_names(struct slow *w, const char *p, const char *s)
 {
         if (*p == '\0')
@@ -89,6 +89,7 @@ static bool slow_match(struct slow *w, const char *pattern, const char *path)
         return slow_match_names(w, strcmp(pattern, "/") == 0 ? "" : pattern, strcmp(path, "/") == 0 ? "" : path);
 }
 
+/* Returns the number of names in the path or, if only a parent matches, in the longest such parent; -1 if none does. */
 static int slow_depth(struct slow *w, struct arena *a, const char *pattern, const char *path)
 {
         char *parent = arena_strdup(a, path);

@@ -80,15 +80,15 @@ static void check_same(const struct http_request *a, const struct http_request *
         }
 }
 
-/* One request, parsed as a whole and in pieces. */
-struct readings {
+/* The same bytes, parsed as a whole and in pieces. */
+struct parsed_twice {
         struct http_request whole, pieces;
-        struct text passed, passed_in_pieces; /* on, by a relay */
+        struct text passed, passed_in_pieces; /* what a relay would pass on */
         int status;
         size_t used;
 };
 
-static void parse_twice(struct readings *r, const uint8_t *data, size_t size, size_t piece)
+static void parse_twice(struct parsed_twice *r, const uint8_t *data, size_t size, size_t piece)
 {
         size_t used_in_pieces;
         r->status = feed(&r->whole, data, size, size + 1, &r->used, &r->passed);
@@ -105,7 +105,7 @@ static void parse_twice(struct readings *r, const uint8_t *data, size_t size, si
 }
 
 /* The relay passed on what it received, without leading empty lines, and that parses to the same request. */
-static void check_passed(struct readings *relay, const uint8_t *data)
+static void check_passed(struct parsed_twice *relay, const uint8_t *data)
 {
         struct http_request again;
         CLEANUP_TEXT struct text passed = { 0 };
@@ -125,7 +125,7 @@ static void check_passed(struct readings *relay, const uint8_t *data)
 }
 
 /* A server refuses what a relay accepts only for its size, its version or the form of its target. */
-static void check_agreement(const struct readings *server, const struct readings *relay)
+static void check_agreement(const struct parsed_twice *server, const struct parsed_twice *relay)
 {
         const struct http_request *r = &relay->whole;
         if (server->status == 1) {
@@ -140,7 +140,7 @@ static void check_agreement(const struct readings *server, const struct readings
         }
 }
 
-static void free_readings(struct readings *r)
+static void parsed_twice_done(struct parsed_twice *r)
 {
         http_request_done(&r->whole);
         http_request_done(&r->pieces);
@@ -150,7 +150,7 @@ static void free_readings(struct readings *r)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-        struct readings server = { .used = 0 }, relay = { .used = 0 };
+        struct parsed_twice server = { .used = 0 }, relay = { .used = 0 };
         if (!size)
                 return 0;
         http_request_init(&server.whole, BODY_MAX);
@@ -162,7 +162,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (relay.status == 1)
                 check_passed(&relay, data + 1);
         check_agreement(&server, &relay);
-        free_readings(&server);
-        free_readings(&relay);
+        parsed_twice_done(&server);
+        parsed_twice_done(&relay);
         return 0;
 }

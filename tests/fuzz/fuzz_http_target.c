@@ -1,5 +1,5 @@
 /*
- * The head of an HTTP request that passes a relay or a proxy. Its destination is canonical: printed and parsed again it
+ * The head of an HTTP request to a relay or a proxy. Its destination is canonical: printed and parsed again it
  * is the same. The head that a proxy writes has the same destination, body and connection handling, and offers no other
  * protocol. A token is accepted only in a single Proxy-Authorization header.
  */

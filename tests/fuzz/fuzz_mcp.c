@@ -26,18 +26,18 @@ static void check_reply(const json_t *reply, const json_t *request_id)
 
 static void check_request(const struct mcp_message *m)
 {
-        static const struct mcp_server_config offers[] = { { 0 }, { .readonly = true } };
+        static const struct mcp_server_config configs[] = { { 0 }, { .readonly = true } };
         PROMISE(m->method && (json_is_string(m->id) || json_is_integer(m->id)) &&
                 (!m->params || json_is_object(m->params)));
-        for (size_t i = 0; i < ARRAY_SIZE(offers); i++) {
-                const struct tool *tool = mcp_find_tool(&offers[i], m->params);
+        for (size_t i = 0; i < ARRAY_SIZE(configs); i++) {
+                const struct tool *tool = mcp_find_tool(&configs[i], m->params);
                 const char *why = NULL;
-                CLEANUP_JSON json_t *initialized = mcp_initialize(&offers[i], m->params, &why);
+                CLEANUP_JSON json_t *initialized = mcp_initialize(&configs[i], m->params, &why);
                 PROMISE(!initialized == (why != NULL));
                 why = NULL;
-                CLEANUP_JSON json_t *list = mcp_list_tools(&offers[i], m->params, m->modern, &why);
+                CLEANUP_JSON json_t *list = mcp_list_tools(&configs[i], m->params, m->modern, &why);
                 PROMISE(!list == (why != NULL));
-                PROMISE(!tool || (tool_find(tool->name) == tool && (!offers[i].readonly || tool->reads_only)));
+                PROMISE(!tool || (tool_find(tool->name) == tool && (!configs[i].readonly || tool->reads_only)));
         }
         CLEANUP_JSON json_t *failure = mcp_result(m->id, m->modern, mcp_tool_error("why"));
         PROMISE(json_equal(json_object_get(failure, "id"), m->id));

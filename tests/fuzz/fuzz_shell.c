@@ -1,7 +1,7 @@
 /*
  * Shell command lines. The walk terminates for any input; the words of a command are in the line, in its order; a
- * denied command that is found has a valid position, and is found again, further on, if a harmless line is put in
- * front.
+ * denied command that is found has a valid position, and is found again, further on, if a harmless line is put
+ * before it.
  */
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /*
  * The bytes of a SOCKS5 client. The first byte selects the size of the pieces in which they are parsed, the second
- * whether a token is required. The result and the answer are the same as for the whole; an accepted request has a
- * canonical host.
+ * whether a token is required. The result and the answer are the same as for the whole input; an accepted request
+ * has a canonical host.
  */
 #include <errno.h>
 #include <string.h>

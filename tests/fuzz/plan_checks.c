@@ -208,7 +208,7 @@ static void check_serialization(const struct plan *plan)
         check_json_text(&smaller);
 }
 
-/* Checks that the rules that the index selects decide like all rules. */
+/* Checks that the rules that the index selects give the same decision as all rules. */
 static void check_index(struct arena *a, struct rule_index *index, const struct rules *rules, const char *path)
 {
         struct rule_candidates candidates = { 0 };
@@ -314,19 +314,19 @@ void plan_check(const struct plan *plan)
         check_serialization(plan);
 }
 
-static bool has_error(const json_t *messages)
+static bool has_error(const json_t *diagnostics)
 {
         size_t i = 0;
-        json_t *message = NULL;
-        json_array_foreach(messages, i, message) {
-                const char *severity = json_string_value(json_object_get(message, "severity"));
+        json_t *diagnostic = NULL;
+        json_array_foreach(diagnostics, i, diagnostic) {
+                const char *severity = json_string_value(json_object_get(diagnostic, "severity"));
                 if (severity && strcmp(severity, "error") == 0)
                         return true;
         }
         return false;
 }
 
-void messages_check(const struct diagnostics *m, bool failed)
+void diagnostics_check(const struct diagnostics *m, bool failed)
 {
         size_t errors = diagnostics_count(m, DIAGNOSTIC_ERROR);
         size_t total = errors + diagnostics_count(m, DIAGNOSTIC_WARNING) + diagnostics_count(m, DIAGNOSTIC_NOTE);
@@ -356,7 +356,7 @@ void plans_check_text(settings_reader *read, const char *text, size_t length)
         int compile_failed = policy_compile(&s, NULL, 0, &fuzz_facts, m, &plan);
         PROMISE(compile_failed == 0 || compile_failed == 1);
         PROMISE(!plan == (compile_failed != 0));
-        messages_check(m, read_failed || compile_failed);
+        diagnostics_check(m, read_failed || compile_failed);
         if (plan)
                 plan_check(plan);
 }

@@ -1,7 +1,7 @@
 /*
- * Replays corpora without libFuzzer: runs the target once on each file of the given directories, and prints the number
- * of files. It is a failure if there are none, because a test without inputs proves nothing. An input that takes longer
- * than tools/fuzz allows is a failure too.
+ * Replays corpora without libFuzzer: runs the target once on each given file and each file of the given directories,
+ * and prints the number of files. No file is a failure, because a test without inputs proves nothing. An input that
+ * takes longer than tools/fuzz allows is a failure too.
  */
 #include <dirent.h>
 #include <limits.h>

@@ -19,7 +19,7 @@ int main(int argc, char **argv)
 {
         struct load_item items[FLAGS_MAX];
         struct load_request request = { .items = items };
-        CLEANUP_DIAGNOSTICS struct diagnostics *messages = diagnostics_new();
+        CLEANUP_DIAGNOSTICS struct diagnostics *diagnostics = diagnostics_new();
         CLEANUP_PLAN struct plan *plan = NULL;
         CLEANUP_FREE char *path = NULL;
         struct error e = { 0 };
@@ -27,7 +27,7 @@ int main(int argc, char **argv)
         for (int i = 1; i + 1 < argc && request.count < FLAGS_MAX; i += 2)
                 if (load_item_from_flag(argv[i], argv[i + 1], &items[request.count++]) < 0)
                         return EXIT_FAILURE;
-        if (!messages || load_plan(&request, messages, &plan, &e) != 0)
+        if (!diagnostics || load_plan(&request, diagnostics, &plan, &e) != 0)
                 return EXIT_FAILURE;
         while (getdelim(&path, &size, '\0', stdin) > 0) {
                 const struct rule *rule = NULL;

@@ -2,9 +2,9 @@
  * deny_syscalls NAME[:ARGUMENT|&BITS]=ERRNO… -- COMMAND…
  *
  * Runs a command as on a kernel that lacks some system calls: a seccomp filter makes each named call fail with the
- * errno (a name or a number), or kills the caller if ERRNO is KILL. With ":ARGUMENT" this holds only for calls whose
- * first argument is that number, with "&BITS" only if the second argument has all of these bits set. Child processes
- * inherit the filter.
+ * errno (a name or a number), or kills the caller if ERRNO is KILL. With ":ARGUMENT" this applies only to calls whose
+ * first argument is that number, with "&BITS" only to calls whose second argument has all of these bits set. Child
+ * processes inherit the filter.
  *
  *     deny_syscalls landlock_create_ruleset=ENOSYS prctl:65=EINVAL -- ringwall doctor
  */

@@ -4,7 +4,7 @@
  *   git_config list                   parses configurations from standard input, each a line with its length and then
  *                                     as many bytes. Prints for each a line "refused REASON", or a line "parsed N" and
  *                                     N bytes as `git config --list -z` prints them.
- *   git_config judge KIND OLD NEW     may the file NEW replace the file OLD? Prints "ok" or the reason. KIND:
+ *   git_config judge KIND OLD NEW     may a box replace the file OLD by the file NEW? Prints "ok" or the reason. KIND:
  *                                     repository, worktree, modules, or the git directory of a submodule. OLD need not
  *                                     exist.
  *   git_config todo FILE              is this to-do list of a rebase harmless? Prints "ok" or the reason.
@@ -57,7 +57,7 @@ static int list_configs(void)
         return 0;
 }
 
-/* Prints an error and returns false on failure. A file that does not exist is NULL where `may_be_missing`. */
+/* Prints an error and returns false on failure. If the file may be missing and is, *text stays NULL. */
 static bool read_text(const char *path, bool may_be_missing, char **text, size_t *length)
 {
         struct error e = { 0 };
@@ -68,8 +68,8 @@ static bool read_text(const char *path, bool may_be_missing, char **text, size_t
         return false;
 }
 
-static bool judge(const char *kind, const char *old, size_t old_length, const char *new, size_t length,
-                  struct text *why)
+static bool may_change(const char *kind, const char *old, size_t old_length, const char *new, size_t length,
+                       struct text *why)
 {
         static const char *const kinds[] = { "repository", "worktree", "modules" };
         for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
@@ -89,7 +89,7 @@ int main(int argc, char **argv)
         if (argc == 5 && strcmp(argv[1], "judge") == 0) {
                 if (!read_text(argv[3], true, &old, &old_length) || !read_text(argv[4], false, &new, &length))
                         return 2;
-                ok = judge(argv[2], old, old_length, new, length, &why);
+                ok = may_change(argv[2], old, old_length, new, length, &why);
         } else if (argc == 3 && strcmp(argv[1], "todo") == 0) {
                 if (!read_text(argv[2], false, &new, &length))
                         return 2;

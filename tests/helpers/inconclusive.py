@@ -1,13 +1,13 @@
-"""How an attack ends that decided nothing. Every other failure of an attack means that the attack succeeded."""
+"""Exceptions for an attack without a result. Any other failure of an attack's test means that the attack succeeded."""
 
 
 class Inconclusive(Exception):
-    """Neither did the attack succeed nor was it stopped; the runner runs the case again."""
+    """The attack neither succeeded nor was stopped; the runner runs the case again."""
 
 
 class SetUpFailed(Inconclusive):
-    """What the attack needs could not be made, or it did not succeed outside a box."""
+    """The attack could not be prepared, or it did not succeed outside a box."""
 
 
 class WaitedTooLong(Inconclusive):
-    """Something did not happen in time, and nothing says that it never would have."""
+    """Something did not happen in time; it might only have been slow."""

@@ -1,11 +1,11 @@
 /*
- * inject_fault LOG PLACE ACTION -- ringwall run …
+ * inject_fault LOG CALL ACTION -- ringwall run …
  *
- * Runs ringwall and injects a fault at one system call of the launch. PLACE is PROCESS:NUMBER: PROCESS is front, keeper
+ * Runs ringwall and injects a fault at one system call of the launch. CALL is PROCESS:NUMBER: PROCESS is front, keeper
  * or command, in the order in which they start; NUMBER counts that process's calls from 1. ACTION is an errno by name,
- * with which the call fails instead of being executed, or kill=PROCESS, a process that is killed at the call's entry.
+ * with which the call fails instead of being executed, or kill=PROCESS, which kills that process at the call's entry.
  * The call is written to LOG as "!PROCESS NUMBER NAME TEXT", where TEXT is the strings that its first two arguments
- * point to, if those are printable. With PLACE "-" no fault is injected, and all calls are logged, without a '!'.
+ * point to, if those are printable. With CALL "-" no fault is injected, and all calls are logged, without a '!'.
  *
  * The command is detached at its execve(), because what it does then is not part of the launch. Exits with the front's
  * exit status.
@@ -36,7 +36,7 @@ static const char *const process_names[PROCESSES] = { "front", "keeper", "comman
 static struct {
         pid_t pid;
         unsigned calls;
-        int ready; /* calls are counted: the front's from its execve() on */
+        int ready; /* its calls are counted; those of the front only from its execve() on */
 } processes[PROCESSES];
 
 static struct {
@@ -143,7 +143,8 @@ static void enter_call(int process, const struct ptrace_syscall_info *info)
         if (is_fault && fault.victim >= 0 && processes[fault.victim].pid) {
                 kill(processes[fault.victim].pid, SIGKILL);
         } else if (is_fault && fault.error) {
-                /* getpid() instead, which the box's filter allows. close() is executed: it closes even if it fails. */
+                /* Call getpid() instead, which the box's filter allows. close() is executed, because it closes even if
+                 * it fails. */
                 if (info->entry.nr != (unsigned)seccomp_syscall_resolve_name("close"))
                         replace_call(processes[process].pid, seccomp_syscall_resolve_name("getpid"));
                 fault.failing = processes[process].pid;
@@ -209,12 +210,12 @@ static int trace(pid_t front)
         return result;
 }
 
-static void parse_fault(const char *place, const char *action)
+static void parse_fault(const char *call, const char *action)
 {
-        if (strcmp(place, "-") == 0)
+        if (strcmp(call, "-") == 0)
                 return;
-        const char *colon = strchr(place, ':');
-        fault.process = parse_process(place);
+        const char *colon = strchr(call, ':');
+        fault.process = parse_process(call);
         fault.number = colon ? (unsigned)strtoul(colon + 1, NULL, 10) : 0;
         if (strncmp(action, "kill=", 5) == 0)
                 fault.victim = parse_process(action + 5);

@@ -184,7 +184,7 @@ class Client:
         return text_of(self(tool, **arguments))
 
     def lives(self):
-        """Does the server answer a ping correctly?"""
+        """Whether the server answers a ping correctly."""
         with contextlib.suppress(TimeoutError, BrokenPipeError):
             return self.ask('ping') == {}
         return False

@@ -1,4 +1,4 @@
-"""Reads /proc/PID of all processes. A process that exits meanwhile is skipped; pathlib's glob() would raise."""
+"""Reads files of all processes in /proc. A process that exits meanwhile is skipped; pathlib's glob() would raise."""
 import contextlib
 import os
 

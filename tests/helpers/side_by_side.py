@@ -1,15 +1,15 @@
-"""A plugin for pytest: several processes share one list of cases, and whichever is free takes the next.
+"""A plugin for pytest: several processes share one list of cases; a process that is free takes the next ones.
 
     python3 -m pytest -p side_by_side --queue=FILE --from=front|back --results=FILE [--only=FILE] …
 
---queue: the same file for all of them, empty in the beginning. It says how many cases there are and what they are called
-(all must have collected the same), and how many pieces were taken from either end. --results: one line of JSON for each
-case, written when it has ended, so a crash loses one case. --only: a JSON list of the cases to run.
+--queue: a file that all processes share, empty in the beginning. It contains the number of cases, a hash of their names
+(all processes must have collected the same), and how many pieces were taken from either end. --results: one line of JSON
+for each case, written when it has ended, so a crash loses one case. --only: a JSON list of the cases to run.
 
-At the front of the list are the slow cases (the mark `heavy`), one by one; after them the others, several of one function
-at a time, because they often share what was proven by the first. Cases with the mark `together` and the same word in it
-stay together. Who takes from the front gets what computes, who takes from the back what mostly waits: so the heavy ones
-begin early, and yet do not all run at once.
+The list is cut into pieces. At its front are the cases with the mark `heavy`, one in each piece. After them come the
+others, several cases of one function in a piece, because they often share what the first one has proven. Cases with the
+mark `together` and the same word in it are one piece. Heavy cases compute, the others mostly wait. A few processes take
+pieces from the front, the rest from the back: so the heavy cases begin early, but do not all run at the same time.
 
 Not pytest-xdist: an egress test enters a user namespace, which a process with threads cannot.
 """
@@ -22,11 +22,11 @@ import pytest
 
 from inconclusive import Inconclusive
 
-PIECE = 6       # cases of one function
+PIECE = 6       # the most cases of one function in a piece
 
 
 def pytest_addoption(parser):
-    parser.addoption('--queue', help='the file that says what is taken')
+    parser.addoption('--queue', help='the file that counts the pieces that are taken')
     parser.addoption('--from', dest='end', choices=['front', 'back'], default='front',
                      help='the end from which to take')
     parser.addoption('--results', help='the file for results')
@@ -47,7 +47,7 @@ def pytest_collection_modifyitems(config, items):
 
 
 def pieces(items):
-    """The list, cut: heavy ones first."""
+    """The list cut into pieces, those of heavy cases first."""
     def group_of(item):
         mark = item.get_closest_marker('together')
         return (item.module, *mark.args) if mark else (item.module, None, item.originalname)
@@ -89,7 +89,7 @@ def pytest_runtestloop(session):
     stream = taken()
     item = next(stream, None)
     while item:
-        following = next(stream, None)     # or the session's fixtures would be torn down after each piece
+        following = next(stream, None)     # without it pytest would tear down the session's fixtures after each case
         item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
         if session.shouldstop or session.shouldfail:
             raise session.Interrupted(session.shouldstop or session.shouldfail)
@@ -99,7 +99,7 @@ def pytest_runtestloop(session):
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item, call):
-    """Notes on a failure whether it is final: an attack that succeeded gets no second chance."""
+    """Marks a failure as final if it means that an attack succeeded: the runner does not run such a case again."""
     outcome = yield
     report = outcome.get_result()
     report.is_final = (report.failed and report.when == 'call' and item.get_closest_marker('attack') is not None
@@ -111,20 +111,20 @@ class Results:
 
     def __init__(self, path):
         self.file = open(path, 'w', encoding='utf-8', buffering=1)     # open for the whole session
-        self.told = {}
+        self.results = {}
 
     def pytest_runtest_logreport(self, report):
-        told = self.told.setdefault(report.nodeid, {'case': report.nodeid, 'result': 'passed', 'text': '', 'seconds': 0,
-                                                    'final': False})
-        told['seconds'] += report.duration
+        case = self.results.setdefault(report.nodeid, {'case': report.nodeid, 'result': 'passed', 'text': '',
+                                                       'seconds': 0, 'final': False})
+        case['seconds'] += report.duration
         if report.failed:
-            told.update(result='failed', final=told['final'] or report.is_final)
-            told['text'] += f'{report.longreprtext}\n' + ''.join(f'{name}:\n{text}\n' for name, text in report.sections)
-        elif report.skipped and told['result'] == 'passed':
-            told.update(result='skipped', text=skip_reason(report))
+            case.update(result='failed', final=case['final'] or report.is_final)
+            case['text'] += f'{report.longreprtext}\n' + ''.join(f'{name}:\n{text}\n' for name, text in report.sections)
+        elif report.skipped and case['result'] == 'passed':
+            case.update(result='skipped', text=skip_reason(report))
 
     def pytest_runtest_logfinish(self, nodeid):
-        self.file.write(json.dumps(self.told.pop(nodeid)) + '\n')
+        self.file.write(json.dumps(self.results.pop(nodeid)) + '\n')
 
     def pytest_collectreport(self, report):
         """A file that cannot be read is a failed case; its own cases are never collected."""

@@ -1,9 +1,9 @@
-"""Attacks on the MCP tools. Each must succeed against a naive server and fail against ours.
+"""Attacks on the MCP tools. Each must succeed against a naive server and fail against `ringwall mcp`, "ours".
 
 An attack is one row, an Attack: a function that sends requests to a server, a check for the harm that it does, and the
 answer that ours must give instead. The naive server (tests/attack/naive_server.py) has the bad habits that the row
-names. assert_contained() runs an attack on both, each on a fresh stage (attack_host.py): directories, files and processes
-to attack.
+names. assert_contained() runs an attack on both, each on a fresh stage (attack_host.py): directories, files and
+processes to attack.
 """
 import contextlib
 import dataclasses
@@ -27,9 +27,9 @@ MUCH_MEMORY = 96 << 20      # bytes: more than ours ever needs, less than an att
 ATTEMPTS = 3
 HARMED_NAIVE = {}           # id(row) -> row, for the rows that have harmed the naive server
 
-# The suites run as root and as an ordinary user; each level is tested as one of them. As both it takes 8 minutes more,
-# so the others are marked `long`.
-TRIED = ('standard', 'maximum') if os.geteuid() == 0 else ('strict',)
+# The levels that this user tests in a run that is not long. The suites run as root and as an ordinary user; each level
+# as both would take 8 minutes more.
+TESTED_LEVELS = ('standard', 'maximum') if os.geteuid() == 0 else ('strict',)
 
 
 @dataclasses.dataclass
@@ -49,9 +49,9 @@ class Trial:
 class Attack:
     """One attack. attack(client, stage) returns the text of the answers.
 
-    harm: a function of the trial: was harm done? It must be true for the naive server and false for ours.
+    harm: harm(trial) returns whether harm was done. It must be true for the naive server and false for ours.
     answer: a regular expression that must match in the answers of ours; {work} in it is the workspace.
-    habits: the weaknesses of the naive server. patience: seconds after which that server counts as hanging.
+    habits: the bad habits of the naive server. patience: seconds after which that server counts as hanging.
     before: prepares the stage. flags: for ours. only: "root" or "user". levels: the levels to test.
     limits: resource limits of both servers, {resource: limit} for setrlimit(). ends: ours may exit during the attack.
     """
@@ -79,14 +79,15 @@ def attacks(*rows):
 
 def marks_of(row, level):
     marks = [getattr(pytest.mark, f'only_{row.only}')] if row.only else []
-    return marks + long_unless_tried(level)
+    return marks + long_unless_tested(level)
 
 
-def long_unless_tried(level):
-    return [] if level in TRIED else [pytest.mark.long]
+def long_unless_tested(level):
+    return [] if level in TESTED_LEVELS else [pytest.mark.long]
 
 
-each_level = pytest.mark.parametrize('level', [pytest.param(level, marks=long_unless_tried(level)) for level in LEVELS])
+each_level = pytest.mark.parametrize(
+    'level', [pytest.param(level, marks=long_unless_tested(level)) for level in LEVELS])
 
 
 def visible(title):

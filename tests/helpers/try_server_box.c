@@ -2,7 +2,7 @@
  * try_server_box LEVEL|outside FILE
  *
  * Makes attempts that must fail in the box in which `ringwall mcp` runs its server, and prints a line for each: "did"
- * or "failed to", and its name. "outside" makes the same attempts without a box. FILE is a file that the person can
+ * or "failed to", and its name. "outside" makes the same attempts without a box. FILE is a file that the user can
  * read and write.
  */
 #include <fcntl.h>
