@@ -11,7 +11,7 @@ struct read_tracker;
 
 /* NULL if out of memory. */
 struct read_tracker *read_tracker_new(void);
-/* For tests. */
+/* Takes NULL. The tools of a box need not call it: their tracker lives as long as its process. */
 void read_tracker_free(struct read_tracker *t);
 
 /*
@@ -21,8 +21,8 @@ void read_tracker_free(struct read_tracker *t);
 int read_tracker_record(struct read_tracker *t, const char *path, const struct stat *st);
 
 enum read_state {
-        READ_STATE_UNREAD,   /* not read in this session, or forgotten because too many files were read */
-        READ_STATE_STALE, /* read, but changed or replaced since */
+        READ_STATE_UNREAD, /* not read in this session, or forgotten because too many files were read */
+        READ_STATE_STALE,  /* read, but changed or replaced since */
         READ_STATE_CURRENT,
 };
 enum read_state tracker_check(struct read_tracker *t, const char *path, const struct stat *now);
