@@ -4,8 +4,9 @@
  * How it works: input that arrives while a request is being answered stays in a bounded buffer and is parsed
  * afterwards. A disconnect is noticed at any time.
  *
- * An attacker controls every byte and its timing. A request must be complete within a minute. A client that does not
- * read its reply is disconnected after a minute, or at once if too much output is buffered.
+ * An attacker controls every byte and its timing. A request must be complete within a minute, and the owner may close a
+ * connection on which it has not accepted a request. A client that does not read its reply is disconnected after a
+ * minute, or at once if too much output is buffered.
  */
 #include "mcp/http_connection.h"
 
@@ -24,7 +25,7 @@ enum {
         TIMEOUT_SECONDS = 60,       /* for a request to be complete, and for any output to be accepted */
         LINGER_SECONDS = 2,
         IDLE_SECONDS = 300,         /* between two requests */
-        FIRST_REQUEST_SECONDS = 10, /* before the first request of a connection */
+        FIRST_REQUEST_SECONDS = 10, /* between two pieces of input until the first request is accepted */
         INPUT_MAX = 64 << 10,       /* bytes that are buffered after the current request */
         OUTPUT_PAUSE = 256 << 10,   /* with more unsent bytes than this, no further request is parsed */
         OUTPUT_MAX = 64 << 20,      /* with more unsent bytes than this, the connection is closed */
@@ -37,7 +38,7 @@ void http_connection_free(struct http_connection *c)
         free(c);
 }
 
-static void close_connection(struct http_connection *c)
+void http_connection_close(struct http_connection *c)
 {
         c->owner->on_closed(c);
         http_connection_free(c);
@@ -47,9 +48,9 @@ static void close_connection(struct http_connection *c)
 static void set_timeouts(struct http_connection *c)
 {
         const struct timeval write = { .tv_sec = TIMEOUT_SECONDS };
-        const struct timeval read = { .tv_sec = c->request_began ? TIMEOUT_SECONDS
-                                                : c->accepted    ? IDLE_SECONDS
-                                                                 : FIRST_REQUEST_SECONDS };
+        const struct timeval read = { .tv_sec = !c->accepted       ? FIRST_REQUEST_SECONDS
+                                                : c->request_began ? TIMEOUT_SECONDS
+                                                                   : IDLE_SECONDS };
         (void)bufferevent_set_timeouts(c->io, c->state == CONNECTION_READING ? &read : NULL, &write);
 }
 
@@ -197,7 +198,7 @@ static void on_write(struct bufferevent *io, void *data)
         if (c->state != CONNECTION_CLOSING || evbuffer_get_length(bufferevent_get_output(io)))
                 return;
         if (c->request.state == HTTP_DONE)
-                close_connection(c);
+                http_connection_close(c);
         else
                 linger(c);
 }
@@ -207,7 +208,7 @@ static void on_event(struct bufferevent *io, short what, void *data)
 {
         (void)io;
         (void)what;
-        close_connection(data);
+        http_connection_close(data);
 }
 
 struct http_connection *http_connection_new(struct event_base *base, int fd, const struct http_connection_ops *owner,

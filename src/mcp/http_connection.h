@@ -42,7 +42,10 @@ struct http_connection {
 struct http_connection *http_connection_new(struct event_base *base, int fd, const struct http_connection_ops *owner,
                                             void *data);
 
-/* Closes the connection at once, without calling on_closed(). */
+/* Closes the connection at once. Only the event loop may be calling into this connection: not its on_*() functions. */
+void http_connection_close(struct http_connection *c);
+
+/* The same without calling on_closed(). */
 void http_connection_free(struct http_connection *c);
 
 /*

@@ -228,24 +228,47 @@ static void read_request(const struct mcp_headers *headers, struct mcp_message *
                 read_modern(headers, m);
 }
 
+void mcp_reject_message(const struct request_id *id, const char *why, struct mcp_message *ret)
+{
+        *ret = (struct mcp_message){ .json = request_id_take(id) };
+        ret->id = ret->json;
+        refuse(ret, MCP_PARSE_ERROR, why, NULL);
+}
+
+static void reject_unparsed(const char *text, size_t length, const struct error *why, struct mcp_message *ret)
+{
+        struct request_id id = { 0 };
+        CLEANUP_TEXT struct text sentence = { 0 };
+        request_id_feed(&id, text, length);
+        text_format(&sentence, "the message cannot be parsed: %s", why->text);
+        if (sentence.data)
+                text_remove_invalid_utf8(sentence.data); /* the error may be truncated inside a character */
+        mcp_reject_message(&id, sentence.data ? sentence.data : "the message cannot be parsed", ret);
+}
+
+static bool is_valid_id(const json_t *id)
+{
+        return json_is_string(id) || json_is_integer(id);
+}
+
 void mcp_parse_message(const struct mcp_headers *headers, const char *text, size_t length, struct mcp_message *ret)
 {
+        struct error why = { 0 };
         *ret = (struct mcp_message){ .kind = MCP_INVALID };
-        if (json_parse_bounded(text, length, MCP_BYTES_MAX, JSON_DEPTH_MAX, &ret->json, NULL, NULL, NULL) < 0) {
-                refuse(ret, MCP_PARSE_ERROR, "invalid, too long or too deeply nested JSON", NULL);
+        if (json_parse_bounded(text, length, MCP_BYTES_MAX, JSON_DEPTH_MAX, &ret->json, &why, NULL, NULL) < 0) {
+                reject_unparsed(text, length, &why, ret);
                 return;
         }
         const json_t *whole = ret->json, *id = json_object_get(whole, "id");
         const char *version = json_string_value(json_object_get(whole, "jsonrpc"));
         bool answer = json_object_get(whole, "result") || json_object_get(whole, "error");
         ret->method = json_string_value(json_object_get(whole, "method"));
-        if (!version || strcmp(version, "2.0") != 0 || (!ret->method && !answer) ||
-            (id && !json_is_string(id) && !json_is_integer(id))) {
+        ret->id = is_valid_id(id) ? id : NULL;
+        if (!version || strcmp(version, "2.0") != 0 || (!ret->method && !answer) || (id && !ret->id)) {
                 refuse(ret, MCP_INVALID_REQUEST,
                        json_is_array(whole) ? "batches are not supported" : "this is not a JSON-RPC 2.0 message", NULL);
                 return;
         }
-        ret->id = id;
         ret->params = json_object_get(whole, "params");
         ret->kind = !ret->method ? MCP_RESPONSE : id ? MCP_REQUEST : MCP_NOTIFICATION;
         if (ret->params && !json_is_object(ret->params)) {

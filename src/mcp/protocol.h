@@ -9,11 +9,18 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "mcp/request_id.h"
 #include "tools/tool.h"
 
 #define MCP_META "io.modelcontextprotocol/"
 /* In the _meta of a tool's result: the same in fields, for programs. Clients do not show it to the model. */
 #define MCP_META_DETAILS "ringwall/details"
+/*
+ * In the _meta of a modern request: the key of its client's session. In the _meta of the result of server/discover: a
+ * key that the client may use. The HTTP header says the same for clients whose configuration can only set headers.
+ */
+#define MCP_META_SESSION "ringwall/session"
+#define MCP_HEADER_SESSION "Ringwall-Session"
 #define MCP_VERSION_MODERN "2026-07-28"
 
 enum {
@@ -55,6 +62,9 @@ struct mcp_message {
  */
 void mcp_parse_message(const struct mcp_headers *headers, const char *text, size_t length, struct mcp_message *ret);
 void mcp_message_done(struct mcp_message *m);
+
+/* Makes *ret an invalid message, whose reply has the id, if one was found, and the reason. */
+void mcp_reject_message(const struct request_id *id, const char *why, struct mcp_message *ret);
 
 /* Is the header (NULL: missing) equal to a string of the body, verbatim or encoded as =?base64?…?= */
 bool mcp_header_matches(const char *header, const char *value);

@@ -3,12 +3,14 @@
  *
  * How it works: each message is a POST. The reply is JSON; it becomes a stream of events if a message has to be sent
  * before the reply, or if the reply takes longer than STREAM_AFTER_MS. A legacy client has a session, with its own box
- * of tools, from its `initialize` to its DELETE, and may open a stream with GET. Modern clients have no sessions and
- * share one box.
+ * of tools, from its `initialize` to its DELETE, and may open a stream with GET. The modern protocol has no sessions: a
+ * client that sends a key with its requests has a session under that key, and each call without a key has a box of its
+ * own, which ends with the call.
  *
  * An attacker controls the whole request. Access is checked first: Host and Origin keep out web pages in a browser; the
  * token, or the uid on a unix socket, keeps out other users. A session's name cannot be guessed, and works only for the
- * principal that opened the session.
+ * principal that opened the session. A client without access cannot keep others out: if there are too many connections,
+ * the oldest on which nothing was accepted yet is closed.
  *
  * A session that is idle for SESSION_IDLE_MS is closed, with its box.
  */
@@ -20,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/queue.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -35,7 +38,9 @@ enum {
         SESSION_IDLE_MS = 30 * 60 * 1000,
         STREAM_AFTER_MS = 1000, /* a call that takes longer is answered by a stream */
         TIDY_SECONDS = 15,
-        SESSION_NAME_SIZE = 33,
+        SESSION_ID_SIZE = 33,   /* of the session of a legacy client, and of a key that the server proposes */
+        SESSION_HEADER_SIZE = 96,
+        SESSION_NAME_SIZE = 65, /* of a key that a modern client chose */
 };
 
 /* The identity of a client: its uid on a unix socket; on TCP all holders of the token are one. */
@@ -43,12 +48,18 @@ typedef int64_t principal;
 enum { TOKEN_HOLDER = -1 };
 
 struct client {
-        char name[SESSION_NAME_SIZE]; /* "": unused, or the session that all modern clients share */
+        char name[SESSION_NAME_SIZE]; /* "": unused, or the session for requests that need no box */
+        bool is_modern;               /* the name is a key that the client sends with each request */
+        bool is_temporary;            /* for one call without a key; it ends with the call */
+        bool is_over;                 /* temporary, and the call was answered or its client has gone */
+        struct http *http;            /* set when it is over */
         struct session *session;
         principal who;
         int64_t last_used;
         struct sse_stream *get_stream; /* opened by its GET; NULL: none */
 };
+
+TAILQ_HEAD(peers, peer);
 
 struct http {
         struct server *server;
@@ -58,6 +69,7 @@ struct http {
         struct sse_streams streams;
         struct client clients[BROKER_SESSIONS_MAX]; /* with the indexes of the server's sessions */
         size_t connections;
+        struct peers strangers; /* the peers of connections without an accepted request, oldest first */
 };
 
 /* The reply to a pending request. */
@@ -76,8 +88,11 @@ struct reply {
 /* The data of a connection. */
 struct peer {
         struct http *http;
+        struct http_connection *connection;
         principal who;
         bool local;
+        bool is_stranger;    /* in the list of strangers */
+        TAILQ_ENTRY(peer) others;
         struct reply *reply; /* NULL: no request is pending */
 };
 
@@ -141,10 +156,11 @@ static const char *check_access(const struct peer *p, const struct http_request 
 
 /* --- sessions --- */
 
-static struct client *find_client(struct http *h, const char *name, principal who)
+static struct client *find_client(struct http *h, const char *name, bool is_modern, principal who)
 {
         for (size_t i = 0; i < BROKER_SESSIONS_MAX; i++)
-                if (*h->clients[i].name && strcmp(h->clients[i].name, name) == 0 && h->clients[i].who == who)
+                if (*h->clients[i].name && strcmp(h->clients[i].name, name) == 0 && h->clients[i].who == who &&
+                    h->clients[i].is_modern == is_modern)
                         return &h->clients[i];
         return NULL;
 }
@@ -157,28 +173,35 @@ static void close_client(struct http *h, struct client *c)
         *c = (struct client){ 0 };
 }
 
-/* Closes the session that was idle longest, preferably one without a GET stream; never one with pending requests. */
+/* Does the client still use the session, although no request is pending? */
+static bool is_in_use(const struct client *c)
+{
+        return c->get_stream || c->session->has_shells;
+}
+
+/* Closes the session that was idle longest, preferably one that is not in use; never one with pending requests. */
 static void make_room(struct http *h)
 {
         struct client *oldest = NULL;
         for (size_t i = 0; i < BROKER_SESSIONS_MAX; i++) {
                 struct client *c = &h->clients[i];
-                if (!*c->name)
+                if (!*c->name || c->session->waiting)
                         continue;
-                bool busy = c->session->waiting || c->get_stream;
-                bool oldest_busy = oldest && (oldest->session->waiting || oldest->get_stream);
-                if (!c->session->waiting &&
-                    (!oldest || (oldest_busy && !busy) || (oldest_busy == busy && c->last_used < oldest->last_used)))
+                bool used = is_in_use(c), oldest_used = oldest && is_in_use(oldest);
+                if (!oldest || (oldest_used && !used) || (oldest_used == used && c->last_used < oldest->last_used))
                         oldest = c;
         }
         if (oldest)
                 close_client(h, oldest);
 }
 
-static struct client *open_client(struct http *h, principal who)
+/* `key`: the name of a modern client's session; NULL: a name is made up. */
+static struct client *open_client(struct http *h, const char *key, principal who)
 {
-        char name[SESSION_NAME_SIZE];
-        if (random_hex(name, sizeof name) < 0)
+        char name[SESSION_NAME_SIZE] = "";
+        if (key)
+                (void)snprintf(name, sizeof name, "%s", key);
+        else if (random_hex(name, SESSION_ID_SIZE) < 0)
                 return NULL;
         struct session *s = session_open(h->server);
         if (!s) {
@@ -226,20 +249,20 @@ static void free_reply(struct reply *r)
         free(r);
 }
 
-static void session_header(const struct reply *r, char ret[64])
+static void session_header(const struct reply *r, char ret[SESSION_HEADER_SIZE])
 {
         ret[0] = '\0';
         if (r->opens_session)
-                (void)snprintf(ret, 64, "Mcp-Session-Id: %s\r\n", r->client->name);
+                (void)snprintf(ret, SESSION_HEADER_SIZE, "Mcp-Session-Id: %s\r\n", r->client->name);
 }
 
 static void begin_stream(struct reply *r)
 {
-        char header[64];
+        char header[SESSION_HEADER_SIZE];
         if (r->stream || !r->connection || !r->accepts_stream)
                 return;
         session_header(r, header);
-        r->stream = sse_stream_open(&r->http->streams, r->client, r->connection, header, *r->client->name != '\0');
+        r->stream = sse_stream_open(&r->http->streams, r->client, r->connection, header, !r->client->is_modern);
         if (r->stream && r->wants_priming)
                 sse_stream_send_id(r->stream);
         if (r->stream && r->stream->number) /* the client may resume it on another connection */
@@ -248,7 +271,7 @@ static void begin_stream(struct reply *r)
 
 static void send_complete(struct reply *r, const struct text *message, int status)
 {
-        char header[64];
+        char header[SESSION_HEADER_SIZE];
         session_header(r, header);
         if (message->length)
                 http_connection_reply(r->connection, status, header, "application/json", message->data,
@@ -257,10 +280,41 @@ static void send_complete(struct reply *r, const struct text *message, int statu
                 http_connection_reply(r->connection, status == 200 ? 202 : status, header, NULL, "", 0);
 }
 
+/* The agent would otherwise not understand why a file that it has read counts as unread. */
+static void add_note_of_temporary_session(json_t *message)
+{
+        static const char note[] = "(This call had a box of its own, which has ended with it: its temporary files, its "
+                                   "background commands and the record of files that were read are gone. Requests with "
+                                   "the same HTTP header " MCP_HEADER_SESSION " share a box.)";
+        json_t *content = json_object_get(json_object_get(message, "result"), "content");
+        if (json_is_array(content))
+                json_array_append_new(content, json_pack("{s:s, s:s}", "type", "text", "text", note));
+}
+
+/* Deferred, because the server still uses the session of a request that it answers. */
+static void on_temporary_session_over(evutil_socket_t fd, short what, void *data)
+{
+        struct client *c = data;
+        (void)fd;
+        (void)what;
+        if (c->is_temporary && c->is_over)
+                close_client(c->http, c);
+}
+
+static void end_temporary_session(struct http *h, struct client *c)
+{
+        const struct timeval at_once = { 0 };
+        c->http = h;
+        c->is_over = true;
+        (void)event_base_once(h->server->base, -1, EV_TIMEOUT, on_temporary_session_over, c, &at_once);
+}
+
 static void send_message(struct pending_request *x, json_t *message, bool last, int status)
 {
         struct reply *r = x->transport;
         CLEANUP_TEXT struct text out = { 0 };
+        if (last && r->client->is_temporary)
+                add_note_of_temporary_session(message);
         if (message)
                 (void)json_write(message, &out, false);
         json_decref(message);
@@ -275,6 +329,8 @@ static void send_message(struct pending_request *x, json_t *message, bool last, 
                 return;
         if (r->stream)
                 sse_stream_end(r->stream);
+        if (r->client->is_temporary)
+                end_temporary_session(r->http, r->client);
         free_reply(r);
 }
 
@@ -310,6 +366,44 @@ static bool accepts(const struct http_request *r, const char *type)
         return !accept || strcasestr(accept, type) || strstr(accept, "*/*");
 }
 
+static const char too_many_sessions[] = "too many sessions; end one, or retry later";
+
+/* Letters, digits, '.', '_' and '-'. */
+static bool is_valid_key(const char *key)
+{
+        size_t length = strspn(key, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-");
+        return length && length < SESSION_NAME_SIZE && !key[length];
+}
+
+/* Finds or opens the session of a modern request. NULL: the request has been refused. */
+static struct client *choose_modern_client(struct http_connection *c, const struct mcp_message *m)
+{
+        const struct peer *p = c->data;
+        const char *key = json_string_value(json_object_get(json_object_get(m->params, "_meta"), MCP_META_SESSION));
+        bool is_call = strcmp(m->method, "tools/call") == 0;
+        if (!key)
+                key = http_request_header(&c->request, MCP_HEADER_SESSION);
+        if (key && !is_valid_key(key)) {
+                http_connection_reply_error(c, 400, NULL,
+                                            "the session key must be 1 to 64 letters, digits, '.', '_' or "
+                                            "'-'");
+                return NULL;
+        }
+        if (!is_call)
+                return &p->http->clients[0];
+        struct client *client = key ? find_client(p->http, key, true, p->who) : NULL;
+        if (!client) {
+                client = open_client(p->http, key, p->who);
+                if (client) {
+                        client->session->shared = client->is_modern = true;
+                        client->is_temporary = !key;
+                }
+        }
+        if (!client)
+                http_connection_reply_error(c, 503, NULL, too_many_sessions);
+        return client;
+}
+
 /* Finds or opens the session of a message. NULL: the request has been refused. */
 static struct client *choose_client(struct http_connection *c, const struct mcp_message *m)
 {
@@ -319,19 +413,21 @@ static struct client *choose_client(struct http_connection *c, const struct mcp_
         const char *version = http_request_header(&c->request, "MCP-Protocol-Version");
         bool initialize = m->kind == MCP_REQUEST && !m->modern && strcmp(m->method, "initialize") == 0;
         struct client *client = NULL;
-        if (m->modern || (m->kind == MCP_NOTIFICATION && !name && version && !mcp_legacy_version_supported(version)))
+        if (m->modern)
+                return choose_modern_client(c, m);
+        if (m->kind == MCP_NOTIFICATION && !name && version && !mcp_legacy_version_supported(version))
                 return &h->clients[0];
         if (initialize && !json_is_string(json_object_get(m->params, "protocolVersion")))
                 return &h->clients[0]; /* the server will reply with an error, so no session is opened */
         if (initialize) {
-                client = open_client(h, p->who);
+                client = open_client(h, NULL, p->who);
                 if (!client)
-                        http_connection_reply_error(c, 503, NULL, "too many sessions; end one, or retry later");
+                        http_connection_reply_error(c, 503, NULL, too_many_sessions);
         } else if (!name) {
                 http_connection_reply_error(c, 400, NULL,
                                             "the header Mcp-Session-Id is missing; the reply to initialize has it");
         } else {
-                client = find_client(h, name, p->who);
+                client = find_client(h, name, false, p->who);
                 if (!client)
                         http_connection_reply_error(c, 404, NULL, "unknown session; open one with initialize");
         }
@@ -405,7 +501,7 @@ static struct client *require_client(struct http_connection *c)
         const struct peer *p = c->data;
         const char *name = http_request_header(&c->request, "Mcp-Session-Id");
         const char *version = http_request_header(&c->request, "MCP-Protocol-Version");
-        struct client *client = name ? find_client(p->http, name, p->who) : NULL;
+        struct client *client = name ? find_client(p->http, name, false, p->who) : NULL;
         if (!name || (version && strcmp(version, MCP_VERSION_MODERN) == 0))
                 http_connection_reply_error(c, 405, "Allow: POST\r\n", "without a session, only POST is supported");
         else if (version && !mcp_legacy_version_supported(version))
@@ -450,19 +546,29 @@ static void take_delete(struct http_connection *c)
         http_connection_reply(c, 200, NULL, NULL, "", 0);
 }
 
+static void remove_stranger(struct peer *p)
+{
+        if (p->is_stranger)
+                TAILQ_REMOVE(&p->http->strangers, p, others);
+        p->is_stranger = false;
+}
+
 /* Checks access before the body is read, so that clients without access cannot use memory for a body. */
 static bool on_head(struct http_connection *c)
 {
         int status;
         const char *objection = check_access(c->data, &c->request, &status);
-        if (objection)
+        if (objection) {
                 http_connection_reply_error(
                         c, status, status == 401 ? "WWW-Authenticate: Bearer realm=\"ringwall\"\r\n" : NULL, objection);
-        else if (strcmp(c->request.target, HTTP_PATH) != 0)
+                return false;
+        }
+        if (strcmp(c->request.target, HTTP_PATH) != 0) {
                 http_connection_reply_error(c, 404, NULL, "not found; MCP is at " HTTP_PATH);
-        else
-                return true;
-        return false;
+                return false;
+        }
+        remove_stranger(c->data);
+        return true;
 }
 
 static void on_request(struct http_connection *c)
@@ -497,11 +603,14 @@ static void on_closed(struct http_connection *c)
                         h->clients[i].get_stream = NULL;
         if (r && r->pending && r->pending->message.modern) {
                 request_drop(r->pending);
+                if (r->client->is_temporary)
+                        end_temporary_session(h, r->client);
                 free_reply(r);
         } else if (r) {
                 r->connection = NULL;
         }
         h->connections--;
+        remove_stranger(p);
         free(p);
 }
 
@@ -514,11 +623,20 @@ static principal peer_uid(int fd)
         return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 ? (principal)peer.uid : TOKEN_HOLDER - 1;
 }
 
+/* If there are too many connections, closes the oldest of those that have not shown that they have access. */
+static bool make_room_for_connection(struct http *h)
+{
+        const struct peer *oldest = TAILQ_FIRST(&h->strangers);
+        if (h->connections >= CONNECTIONS_MAX && oldest)
+                http_connection_close(oldest->connection);
+        return h->connections < CONNECTIONS_MAX;
+}
+
 static void on_connection(struct evconnlistener *listener, evutil_socket_t fd, struct sockaddr *from, int length,
                           void *data)
 {
         struct http *h = data;
-        struct peer *p = h->connections < CONNECTIONS_MAX ? calloc(1, sizeof *p) : NULL;
+        struct peer *p = make_room_for_connection(h) ? calloc(1, sizeof *p) : NULL;
         (void)from;
         (void)length;
         bool local = false;
@@ -527,8 +645,12 @@ static void on_connection(struct evconnlistener *listener, evutil_socket_t fd, s
                         local = h->setup->listeners[i].local;
         if (p)
                 *p = (struct peer){ .http = h, .local = local, .who = local ? peer_uid(fd) : TOKEN_HOLDER };
-        if (p && http_connection_new(h->server->base, fd, &owner, p)) {
+        if (p)
+                p->connection = http_connection_new(h->server->base, fd, &owner, p);
+        if (p && p->connection) {
                 h->connections++;
+                p->is_stranger = true;
+                TAILQ_INSERT_TAIL(&h->strangers, p, others);
                 return;
         }
         free(p);
@@ -558,7 +680,8 @@ int serve_http(struct server *s, const struct http_config *setup, struct error *
         const struct timeval interval = { .tv_sec = TIDY_SECONDS };
         h = (struct http){ .server = s, .setup = setup };
         s->sessions[0]->shared = true;
-        h.clients[0] = (struct client){ .session = s->sessions[0], .who = TOKEN_HOLDER };
+        TAILQ_INIT(&h.strangers);
+        h.clients[0] = (struct client){ .session = s->sessions[0], .is_modern = true, .who = TOKEN_HOLDER };
         h.tidy_timer = event_new(s->base, -1, EV_PERSIST, on_expire_timer, &h);
         int r = h.tidy_timer && event_add(h.tidy_timer, &interval) == 0 ? listen_on(&h, e)
                                                                         : error_errno(e, ENOMEM, "cannot serve");

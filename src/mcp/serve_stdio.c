@@ -20,7 +20,8 @@ struct client {
         struct session *session;
         struct event *readable; /* standard input */
         struct text line;       /* the part of a line that has arrived */
-        bool skipping;          /* ignoring the rest of a line that is too long */
+        bool skipping;          /* the line is too long, so only the id of its request is looked for, in skipped_id */
+        struct request_id skipped_id;
         bool input_ended;
 };
 
@@ -61,25 +62,50 @@ static void take_line(struct client *c, const char *line, size_t length)
         }
 }
 
+/* Replies that the line was too long. */
+static void reject_line(struct client *c)
+{
+        struct mcp_message m;
+        mcp_reject_message(&c->skipped_id, "the message is longer than 10 MiB", &m);
+        send_message(c, json_incref(m.error));
+        mcp_message_done(&m);
+}
+
+static void end_line(struct client *c)
+{
+        if (c->skipping)
+                reject_line(c);
+        else
+                take_line(c, c->line.data ? c->line.data : "", c->line.length);
+        c->line.length = 0;
+        c->skipping = false;
+}
+
+/* Adds a part of the current line. What is too long is not stored, because the client decides how long it is. */
+static void add_to_line(struct client *c, const char *bytes, size_t length)
+{
+        if (!c->skipping && c->line.length + length > MCP_BYTES_MAX) {
+                c->skipping = true;
+                c->skipped_id = (struct request_id){ 0 };
+                request_id_feed(&c->skipped_id, c->line.data, c->line.length);
+                c->line.length = 0;
+        }
+        if (c->skipping)
+                request_id_feed(&c->skipped_id, bytes, length);
+        else
+                text_add_bytes(&c->line, bytes, length);
+}
+
 static void add_input(struct client *c, const char *bytes, size_t length)
 {
         for (const char *end; (end = memchr(bytes, '\n', length));) {
                 size_t n = (size_t)(end - bytes);
-                text_add_bytes(&c->line, bytes, n);
-                if (!c->skipping)
-                        take_line(c, c->line.data ? c->line.data : "", c->line.length);
-                c->line.length = 0;
-                c->skipping = false;
+                add_to_line(c, bytes, n);
+                end_line(c);
                 bytes += n + 1;
                 length -= n + 1;
         }
-        text_add_bytes(&c->line, bytes, length);
-        if (c->line.length > MCP_BYTES_MAX && !c->skipping) {
-                take_line(c, c->line.data, c->line.length); /* replies that it is too long */
-                c->skipping = true;
-        }
-        if (c->skipping)
-                c->line.length = 0;
+        add_to_line(c, bytes, length);
         if (c->line.failed)
                 server_stop(c->server);
 }
@@ -95,6 +121,8 @@ static void on_input(evutil_socket_t fd, short what, void *data)
         if (n > 0 || (n < 0 && (errno == EINTR || errno == EAGAIN)))
                 return;
         const struct timeval grace = { .tv_sec = GRACE_SECONDS };
+        if (c->skipping)
+                reject_line(c);
         c->input_ended = true;
         (void)event_del(c->readable);
         if (c->session->waiting)

@@ -23,6 +23,7 @@
 #include <sys/socket.h>
 
 #include "base/json.h"
+#include "base/random.h"
 #include "session/tool_worker.h"
 
 enum { EXCHANGES_MAX = 64 }; /* pending in a session of one client */
@@ -253,9 +254,14 @@ static void answer_ping(struct pending_request *x)
         request_answer_result(x, json_object());
 }
 
+/* A shared session means a protocol without sessions: the client may send the key with its calls, to have a box. */
 static void answer_discover(struct pending_request *x)
 {
-        request_answer_result(x, mcp_discover(x->session->server->offer));
+        char key[33];
+        json_t *result = mcp_discover(x->session->server->offer);
+        if (result && x->session->shared && random_hex(key, sizeof key) == 0)
+                json_object_set_new(result, "_meta", json_pack("{s:s}", MCP_META_SESSION, key));
+        request_answer_result(x, result);
 }
 
 static void answer_list(struct pending_request *x)
@@ -300,6 +306,7 @@ static void answer_call(struct pending_request *x)
                 return;
         }
         x->call = ++s->last_call;
+        s->has_shells |= json_is_true(json_object_get(arguments, "run_in_background"));
         update_write_event(s);
 }
 

@@ -37,11 +37,12 @@ struct server {
         struct session *sessions[BROKER_SESSIONS_MAX]; /* the first always exists */
 };
 
-/* One client, or all the clients of a protocol without sessions; with its box of tools. */
+/* One client with its box of tools. */
 struct session {
         struct server *server;
         uint32_t number;
         bool shared; /* by several clients, whose requests may have the same ids */
+        bool has_shells; /* a command was started in the background */
         struct channel channel;
         struct event *readable, *writable; /* of the channel; NULL: the session has no box now */
         json_int_t last_call;

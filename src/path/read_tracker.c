@@ -1,9 +1,9 @@
 /*
  * The read tracker; see read_tracker.h.
  *
- * How it works: a hash table of paths, each with the fields of struct stat that distinguish two states of a file:
- * device, inode, size, mtime and ctime, which no program can set. The table is bounded: an agent that reads more files
- * than fit has to read the forgotten ones again, which is inconvenient but safe.
+ * How it works: a hash table of paths, each with the file's struct stat. Two states of a file differ in device, inode,
+ * size, mtime or ctime; no program can set the ctime. The table is bounded: an agent that reads more files than fit has
+ * to read the forgotten ones again, which is inconvenient but safe.
  */
 #include "path/read_tracker.h"
 
@@ -18,7 +18,7 @@ enum { SLOTS = 1 << 14, PROBES = 8 }; /* PROBES: slots that a path may take, fro
 
 struct seen {
         char *path;
-        uint64_t marked_at; /* value of the clock; 0 in an empty slot */
+        uint64_t recorded_at; /* value of the clock; 0 in an empty slot */
         struct stat st;
 };
 
@@ -65,7 +65,7 @@ static struct seen *find(struct read_tracker *t, const char *path, bool or_repla
                 struct seen *s = &t->seen[(start + i) % SLOTS];
                 if (s->path && strcmp(s->path, path) == 0)
                         return s;
-                if (!oldest || s->marked_at < oldest->marked_at)
+                if (!oldest || s->recorded_at < oldest->recorded_at)
                         oldest = s;
         }
         return or_replace ? oldest : NULL;

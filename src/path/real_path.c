@@ -20,7 +20,8 @@ static void go_up(struct walk *w)
                 *slash = '\0';
 }
 
-/* Moves the next name from `remaining` to the end of `resolved`. False if it does not fit. */
+/* Moves the next name from `remaining` to the end of `resolved`, where `..` removes a name. False if it does not fit.
+ */
 static bool append_next_name(struct walk *w)
 {
         const char *name = w->remaining + strspn(w->remaining, "/");

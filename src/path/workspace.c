@@ -5,7 +5,7 @@
  * path says and whatever other programs do in the workspace at the same time.
  *
  * How it works: the root is a descriptor. A path is first normalised as text (`a/../b` is `b`; a path that climbs above
- * the root is refused). Most paths have no link in them: one openat2 beneath the root, without following links, opens
+ * the root is rejected). Most paths have no link in them: one openat2 beneath the root, without following links, opens
  * the file's directory, and the normalised text is the file's path. Otherwise, and where openat2 is missing, the path
  * is walked name by name with O_NOFOLLOW. Directories on the way stay open, so that `..` in a link's target is the
  * directory that we came through, even if it was moved since. A link to an absolute path is followed if that path lies
@@ -17,8 +17,8 @@
  * What an attacker controls: the path; and names and links, which a program in the same tree may swap at any moment.
  * This file must not open, create or change anything that is not beneath the root.
  *
- * A directory that is moved out of the root while we hold it stays held. A process that can move it there can write
- * there anyway.
+ * A directory that is moved out of the root after we have opened it is still used. This gives an attacker nothing: a
+ * process that can move it there can write there anyway.
  *
  * Needs of the kernel: O_PATH. openat2 (5.6), O_TMPFILE and renameat2 are used where they exist.
  */
@@ -33,12 +33,13 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/syscall.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 #include "base/text.h"
 
-enum { LINKS_MAX = 40, DEPTH_MAX = 200, BYTES_MAX = 4096, SHOWN_MAX = 200 };
+enum { LINKS_MAX = 40, DEPTH_MAX = 200, BYTES_MAX = 4096, SHOWN_MAX = 200, ATTRIBUTES_MAX = 4096 };
 
 struct workspace {
         int fd;
@@ -190,8 +191,8 @@ static int names_below_root(const struct workspace *w, const char *path, struct 
 /* The walk along a path: what was resolved so far, as descriptors of its directories and as text. */
 struct walk {
         const struct workspace *w;
-        const char *asked;        /* for messages */
-        int dirs[DEPTH_MAX + 1]; /* dirs[0] belongs to the workspace, so it is not closed here */
+        const char *shown;        /* the path for messages, escaped and shortened */
+        int dirs[DEPTH_MAX + 1];  /* dirs[0] belongs to the workspace, so it is not closed here */
         size_t depth;
         struct text names;        /* below the root, resolved */
         struct text rest;         /* still to be resolved; "" at the end */
@@ -234,7 +235,7 @@ static int prepend_target(struct walk *k, const char *target, const char *left)
                 return error_errno(k->error, ENOMEM, "cannot resolve the path");
         return rest.length > 2 * BYTES_MAX
                        ? error_set(k->error, ENAMETOOLONG, "the symbolic links in %s make a path that is too long",
-                                   k->asked)
+                                   k->shown)
                        : 0;
 }
 
@@ -243,16 +244,16 @@ static int follow_link(struct walk *k, int link, const char *left)
         char target[PATH_MAX];
         ssize_t n = readlinkat(link, "", target, sizeof target - 1);
         if (n < 0)
-                return error_errno(k->error, errno, "cannot read a symbolic link in %s", k->asked);
+                return error_errno(k->error, errno, "cannot read a symbolic link in %s", k->shown);
         target[n] = '\0';
         if (++k->links > LINKS_MAX)
-                return error_set(k->error, ELOOP, "%s has too many symbolic links", k->asked);
+                return error_set(k->error, ELOOP, "%s has too many symbolic links", k->shown);
         if (*target != '/')
                 return prepend_target(k, target, left);
         CLEANUP_TEXT struct text names = { 0 };
         int r = names_below_root(k->w, target, &names, NULL);
         if (r < 0)
-                return r == -EXDEV ? fail_outside(k->w, k->asked, k->error)
+                return r == -EXDEV ? fail_outside(k->w, k->shown, k->error)
                                    : error_errno(k->error, -r, "cannot follow a symbolic link");
         climb_to(k, 0);
         return prepend_target(k, names.data ? names.data : "", left);
@@ -265,13 +266,13 @@ static int walk_step(struct walk *k, struct held_path *ret)
         size_t n = strcspn(name, "/");
         char one[NAME_MAX + 1], left[3 * BYTES_MAX];
         if (n > NAME_MAX)
-                return error_set(k->error, ENAMETOOLONG, "a name in %s is longer than %d bytes", k->asked, NAME_MAX);
+                return error_set(k->error, ENAMETOOLONG, "a name in %s is longer than %d bytes", k->shown, NAME_MAX);
         memcpy(one, name, n);
         one[n] = '\0';
         (void)snprintf(left, sizeof left, "%s", name + n); /* the rest is never longer: prepend_target() */
         bool up = strcmp(one, "..") == 0;
         if (up && k->depth == 0)
-                return fail_outside(k->w, k->asked, k->error);
+                return fail_outside(k->w, k->shown, k->error);
         if (up)
                 climb_to(k, k->depth - 1);
         CLEANUP_FD int fd = n == 0 || up || strcmp(one, ".") == 0
@@ -281,10 +282,10 @@ static int walk_step(struct walk *k, struct held_path *ret)
         if (fd < 0 && errno == ENOENT)
                 return strlen(name) > k->from_path && k->links
                         ? error_set(k->error, ENOENT, "a symbolic link in %s points to a file that does not exist",
-                                    k->asked)
+                                    k->shown)
                         : 1;
         if (fd < 0 || fstat(fd, &ret->st) < 0)
-                return error_errno(k->error, errno, "cannot open %s", k->asked);
+                return error_errno(k->error, errno, "cannot open %s", k->shown);
         if (S_ISLNK(ret->st.st_mode))
                 return follow_link(k, fd, left);
         text_add(&k->names, "/");
@@ -294,7 +295,7 @@ static int walk_step(struct walk *k, struct held_path *ret)
                         return error_set(k->error, ENOTDIR, "%s%s is not a directory", k->w->root, k->names.data);
                 ret->fd = TAKE_FD(fd);
         } else if (k->depth == DEPTH_MAX) {
-                return error_set(k->error, ENAMETOOLONG, "%s is nested too deeply", k->asked);
+                return error_set(k->error, ENAMETOOLONG, "%s is nested too deeply", k->shown);
         } else {
                 k->dirs[++k->depth] = TAKE_FD(fd);
         }
@@ -320,21 +321,21 @@ static int finish_walk(struct walk *k, bool missing, struct held_path *ret)
                 ret->fd = TAKE_FD(k->dirs[k->depth]);
                 parent = k->depth - 1;
                 text_add(&name, strrchr(names, '/') + 1);
-        } else if (ret->fd < 0) {
+        } else if (ret->fd < 0) { /* the root */
                 ret->fd = fcntl(k->w->fd, F_DUPFD_CLOEXEC, 0);
                 text_add(&name, ".");
-        } else {
+        } else { /* a file */
                 text_add(&name, strrchr(names, '/') + 1);
         }
         ret->parent = fcntl(k->dirs[parent], F_DUPFD_CLOEXEC, 0);
         ret->name = text_take(&name);
         ret->path = text_take(&path);
         if (ret->parent < 0 || (!missing && (ret->fd < 0 || fstat(ret->fd, &ret->st) < 0)))
-                return error_errno(k->error, errno, "cannot open %s", k->asked);
+                return error_errno(k->error, errno, "cannot open %s", k->shown);
         return ret->name && ret->path ? 0 : error_errno(k->error, ENOMEM, "cannot resolve the path");
 }
 
-/* The missing part of a path may not have `.` or `..`: there is no directory for `..` to leave. */
+/* The missing part of a path must not have `..`, because there is no directory that it could leave, nor `.`. */
 static bool has_only_names(const char *rest)
 {
         CLEANUP_TEXT struct text clean = { 0 };
@@ -342,12 +343,12 @@ static bool has_only_names(const char *rest)
         return add_normalised(&clean, rest) && clean.data && strcmp(clean.data + 1, rest) == 0;
 }
 
-static int walk_path(const struct workspace *w, const char *asked, const char *names, struct held_path *ret,
+static int walk_path(const struct workspace *w, const char *path, const char *names, struct held_path *ret,
                      struct error *e)
 {
         CLEANUP_TEXT struct text shown = { 0 };
-        add_shortened(&shown, asked);
-        struct walk k = { .w = w, .asked = shown.data ? shown.data : "it", .dirs = { w->fd }, .error = e };
+        add_shortened(&shown, path);
+        struct walk k = { .w = w, .shown = shown.data ? shown.data : "it", .dirs = { w->fd }, .error = e };
         int r = 0;
         text_add(&k.rest, names + strspn(names, "/"));
         while (r == 0 && !k.rest.failed && k.rest.length && ret->fd < 0)
@@ -355,7 +356,7 @@ static int walk_path(const struct workspace *w, const char *asked, const char *n
         if (r == 0 && k.rest.failed)
                 r = error_errno(e, ENOMEM, "cannot resolve the path");
         if (r == 1 && !has_only_names(k.rest.data))
-                r = error_set(e, ENOENT, "%s goes through a directory that does not exist", k.asked);
+                r = error_set(e, ENOENT, "%s goes through a directory that does not exist", k.shown);
         if (r >= 0)
                 r = finish_walk(&k, r == 1, ret);
         walk_done(&k);
@@ -457,18 +458,68 @@ int held_path_create(struct held_path *s, mode_t mode, struct error *e)
         return fd < 0 ? error_errno(e, errno, "cannot create %s", s->path) : fd;
 }
 
-/* Writes content, owner and mode, and syncs them to disk before the file gets its final name. */
-static int write_new_file(int fd, const struct held_path *s, const void *data, size_t length, mode_t mode)
+int held_path_move_here(struct held_path *to, const struct held_path *from, const char *name, struct error *e)
 {
-        int r = fd_write_all(fd, data, length);
+        if (to->fd >= 0)
+                return error_set(e, EEXIST, "%s exists already", to->path);
+        int r = make_parents(to, e);
         if (r < 0)
                 return r;
-        if (s->fd >= 0 && (s->st.st_uid != geteuid() || s->st.st_gid != getegid()) &&
-            fchown(fd, s->st.st_uid, s->st.st_gid) < 0 && errno != EPERM)
-                return -errno;
-        if (fchmod(fd, s->fd >= 0 ? s->st.st_mode & 07777 : mode) < 0 || fsync(fd) < 0)
-                return -errno;
-        return 0;
+        if (renameat2(from->fd, name, to->parent, to->name, RENAME_NOREPLACE) < 0)
+                return errno == EXDEV
+                               ? error_set(e, EXDEV, "%s is on another file system: move it there with Bash and mv",
+                                           to->path)
+                               : error_errno(e, errno, "cannot move %s/%s to %s", from->path, name, to->path);
+        to->fd = openat(to->parent, to->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+        return to->fd < 0 || fstat(to->fd, &to->st) < 0 ? error_errno(e, errno, "cannot open %s", to->path) : 0;
+}
+
+struct new_content {
+        const void *data;
+        size_t length;
+        mode_t mode;         /* of a new file */
+        int old;             /* the file to replace, open for writing; -1: none */
+        struct stat written; /* the file once it had the content, before others could find it */
+};
+
+/* The access control list and the attributes of programs; the kernel keeps the others. */
+static bool is_copied_attribute(const char *name)
+{
+        return strncmp(name, "user.", 5) == 0 || strcmp(name, "system.posix_acl_access") == 0;
+}
+
+static bool copy_attributes(int from, int to)
+{
+        char names[ATTRIBUTES_MAX], value[ATTRIBUTES_MAX];
+        ssize_t length = flistxattr(from, names, sizeof names);
+        for (const char *name = names; length > 0 && name < names + length; name += strlen(name) + 1) {
+                ssize_t n = is_copied_attribute(name) ? fgetxattr(from, name, value, sizeof value) : 0;
+                if (is_copied_attribute(name) && (n < 0 || fsetxattr(to, name, value, (size_t)n, 0) < 0))
+                        return false;
+        }
+        return length >= 0 || errno != ERANGE;
+}
+
+/* Gives the new file the old one's owner, mode and attributes. False if we may not. `old` is open for writing. */
+static bool copy_metadata(int fd, const struct held_path *s, int old)
+{
+        return ((s->st.st_uid == geteuid() && s->st.st_gid == getegid()) ||
+                fchown(fd, s->st.st_uid, s->st.st_gid) == 0) &&
+               fchmod(fd, s->st.st_mode & 07777) == 0 && copy_attributes(old, fd);
+}
+
+/*
+ * Writes the content and the metadata, and syncs them to disk before the file gets its final name. `old`: the file to
+ * replace, open for writing, or -1. Returns 1 if the new file cannot be like the old one.
+ */
+static int write_new_file(int fd, const struct held_path *s, struct new_content *c)
+{
+        if (c->old >= 0 && !copy_metadata(fd, s, c->old))
+                return 1;
+        int r = fd_write_all(fd, c->data, c->length);
+        if (r < 0)
+                return r;
+        return (c->old < 0 && fchmod(fd, c->mode) < 0) || fsync(fd) < 0 || fstat(fd, &c->written) < 0 ? -errno : 0;
 }
 
 /* A random name in the same directory; starts with a dot, so that listings hide it. */
@@ -479,6 +530,12 @@ static int make_temporary_name(const struct held_path *s, char *ret, size_t size
                 return -EIO;
         int n = snprintf(ret, size, ".%.180s.%016llx", s->name, number);
         return n < 0 || (size_t)n >= size ? -ENAMETOOLONG : 0;
+}
+
+static bool is_unchanged(const struct stat *now, const struct stat *before)
+{
+        return now->st_dev == before->st_dev && now->st_ino == before->st_ino && now->st_size == before->st_size &&
+               now->st_mtim.tv_sec == before->st_mtim.tv_sec && now->st_mtim.tv_nsec == before->st_mtim.tv_nsec;
 }
 
 /*
@@ -497,9 +554,7 @@ static int rename_into_place(const struct held_path *s, const char *temporary)
         }
         if (s->fd < 0)
                 return 0;
-        bool same = fstatat(s->parent, temporary, &old, AT_SYMLINK_NOFOLLOW) == 0 && old.st_dev == s->st.st_dev &&
-                    old.st_ino == s->st.st_ino && old.st_size == s->st.st_size &&
-                    old.st_mtim.tv_sec == s->st.st_mtim.tv_sec && old.st_mtim.tv_nsec == s->st.st_mtim.tv_nsec;
+        bool same = fstatat(s->parent, temporary, &old, AT_SYMLINK_NOFOLLOW) == 0 && is_unchanged(&old, &s->st);
         if (same) {
                 (void)unlinkat(s->parent, temporary, 0); /* the new file is in place, even if this fails */
                 return 0;
@@ -537,8 +592,8 @@ static int place_unnamed(const struct held_path *s, int fd)
         return r;
 }
 
-/* The same with a temporary name from the start, for file systems without O_TMPFILE. */
-static int place_named(const struct held_path *s, const void *data, size_t length, mode_t mode, int *ret)
+/* Writes the file under a temporary name and renames it into place, for file systems without O_TMPFILE. */
+static int place_named(const struct held_path *s, struct new_content *c, int *ret)
 {
         char temporary[NAME_MAX + 1];
         int r = make_temporary_name(s, temporary, sizeof temporary);
@@ -547,39 +602,74 @@ static int place_named(const struct held_path *s, const void *data, size_t lengt
         CLEANUP_FD int fd = openat(s->parent, temporary, O_CREAT | O_EXCL | O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0600);
         if (fd < 0)
                 return -errno;
-        r = write_new_file(fd, s, data, length, mode);
+        r = write_new_file(fd, s, c);
         if (r == 0)
                 r = rename_into_place(s, temporary);
-        if (r < 0 && r != -ENOTRECOVERABLE)
+        if (r != 0 && r != -ENOTRECOVERABLE)
                 (void)unlinkat(s->parent, temporary, 0);
         if (r == 0)
                 *ret = TAKE_FD(fd);
         return r;
 }
 
-/* Writes the new file and puts it in place. Returns its descriptor or -errno. */
-static int write_and_place(const struct held_path *s, const void *data, size_t length, mode_t mode)
+/*
+ * Writes the file itself, as a shell does: for a file that a new one cannot replace with the same owner and access. It
+ * is not atomic.
+ */
+static int write_in_place(const struct held_path *s, struct new_content *c)
+{
+        struct stat now;
+        if (fstat(c->old, &now) < 0)
+                return -errno;
+        if (!is_unchanged(&now, &s->st))
+                return -ESTALE;
+        if (ftruncate(c->old, 0) < 0)
+                return -errno;
+        int r = fd_write_all(c->old, c->data, c->length);
+        return r < 0 ? r : fstat(c->old, &c->written) < 0 || fsync(c->old) < 0 ? -errno : 0;
+}
+
+/* The file may be writable although its directory is not: by their modes, by a rule for it alone, as a mount point. */
+static bool is_refused_by_directory(int r)
+{
+        return r == -EACCES || r == -EPERM || r == -EROFS || r == -EBUSY || r == -EXDEV;
+}
+
+/*
+ * Writes the new file and puts it in place. Returns the file's descriptor or -errno.
+ */
+static int write_and_place(const struct held_path *s, struct new_content *c)
 {
         CLEANUP_FD int fd = openat(s->parent, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-        int r = fd < 0 ? -errno : write_new_file(fd, s, data, length, mode), named = -1;
+        int r = fd < 0 ? -errno : write_new_file(fd, s, c), named = -1;
         if (r == 0)
                 r = place_unnamed(s, fd);
         if (r == 0)
                 return TAKE_FD(fd);
-        if (r == -ESTALE || r == -ENOTRECOVERABLE || r == -ENOSPC || r == -EDQUOT || r == -EROFS)
+        if (r == -ESTALE || r == -ENOTRECOVERABLE || r == -ENOSPC || r == -EDQUOT)
                 return r;
-        r = place_named(s, data, length, mode, &named);
-        return r < 0 ? r : named;
+        if (r < 0 && !is_refused_by_directory(r))
+                r = place_named(s, c, &named);
+        if (r == 1 || (c->old >= 0 && is_refused_by_directory(r))) {
+                r = write_in_place(s, c);
+                named = r < 0 ? -1 : fcntl(c->old, F_DUPFD_CLOEXEC, 0);
+        }
+        return r < 0 ? r : named < 0 ? -errno : named;
 }
 
 int held_path_replace(struct held_path *s, const void *data, size_t length, mode_t mode, struct error *e)
 {
         if (s->fd >= 0 && !S_ISREG(s->st.st_mode))
                 return error_set(e, S_ISDIR(s->st.st_mode) ? EISDIR : EINVAL, "%s is not a regular file", s->path);
+        CLEANUP_FD int old = s->fd >= 0 ? held_path_open(s, O_WRONLY, e) : -1; /* the kernel decides who may write */
+        if (s->fd >= 0 && old < 0)
+                return old == -ESTALE ? error_set(e, ESTALE, "%s was not written: another process changed it", s->path)
+                                      : error_errno(e, -old, "cannot write %s", s->path);
         int r = make_parents(s, e);
         if (r < 0)
                 return r;
-        CLEANUP_FD int fd = write_and_place(s, data, length, mode);
+        struct new_content content = { data, length, mode, old, { 0 } };
+        CLEANUP_FD int fd = write_and_place(s, &content);
         if (fd == -ESTALE)
                 return error_set(e, ESTALE, "%s was not written: another process changed it", s->path);
         if (fd == -ENOTRECOVERABLE)
@@ -593,5 +683,9 @@ int held_path_replace(struct held_path *s, const void *data, size_t length, mode
                 (void)fsync(directory); /* some file systems cannot; the content itself is synced already */
         fd_close(&s->fd);
         s->fd = TAKE_FD(fd);
-        return fstat(s->fd, &s->st) < 0 ? error_errno(e, errno, "cannot stat %s", s->path) : 0;
+        if (fstat(s->fd, &s->st) < 0)
+                return error_errno(e, errno, "cannot stat %s", s->path);
+        if (!is_unchanged(&s->st, &content.written)) /* another process has changed it since, so it counts as unknown */
+                s->st = content.written;
+        return 0;
 }

@@ -31,12 +31,12 @@ const char *workspace_root(const struct workspace *w);
 /* Behaves as if the kernel had no openat2; for tests. */
 void workspace_disable_openat2(struct workspace *w);
 
-/* A place in a workspace, held by descriptors: a file or directory that exists, or where one can be created. */
+/* A resolved path, as open descriptors: of a file or directory that exists, or that can be created. */
 struct held_path {
-        int parent;     /* the deepest directory on the way that exists, itself excluded */
+        int parent; /* the directory of the file, or its deepest ancestor that exists; for the root: the root itself */
         char *name;     /* relative to parent: one name, several when directories are missing; "." for the root */
         char *path;     /* absolute, without links: for messages and as a key; never opened */
-        int fd;         /* O_PATH; -1 when the file does not exist */
+        int fd;         /* O_PATH, or open for writing after held_path_replace(); -1 when the file does not exist */
         struct stat st; /* of fd */
 };
 
@@ -61,10 +61,18 @@ int held_path_open(const struct held_path *s, int flags, struct error *e);
 int held_path_create(struct held_path *s, mode_t mode, struct error *e);
 
 /*
+ * Moves the entry `name` of the directory `from` to *to, where nothing may be, and creates missing directories. -EXDEV:
+ * that is on another file system. On success *to holds the entry.
+ */
+int held_path_move_here(struct held_path *to, const struct held_path *from, const char *name, struct error *e);
+
+/*
  * Writes or replaces the file, atomically and durably: a reader sees the old content or the new, also after a crash.
- * Creates missing directories. An existing file keeps its mode and, if permitted, its owner; a new one gets `mode`.
- * Fails with -ESTALE, and leaves the file alone, if another process changed it since it was found. On success *s holds
- * the new file.
+ * Creates missing directories; a new file gets `mode`. An existing file must be writable for the caller, and keeps its
+ * owner, mode and attributes; where a new file cannot have these, the old one is written in place, not atomically.
+ * Fails with -ESTALE, and leaves the file alone, if another process changed it since it was found; a file system
+ * without RENAME_EXCHANGE cannot detect this. -ENOTRECOVERABLE: it was detected too late, the new content is in place,
+ * and the other process's version is in a temporary file beside it. On success *s has the new file.
  */
 int held_path_replace(struct held_path *s, const void *data, size_t length, mode_t mode, struct error *e);
 

@@ -11,6 +11,8 @@
 #include "tools/shell_job.h"
 #include "tools/tool.h"
 
+enum { STREAM_SHOWN_MAX = 11000 }; /* of each stream in one answer */
+
 static struct shell_job **find_slot(struct tool_context *tools)
 {
         struct shell_job **slot = NULL;
@@ -60,17 +62,37 @@ static struct shell_job *find_shell(struct tool_context *tools, const json_t *ar
         return NULL;
 }
 
-/* Shows the new output of a stream, or all of it. */
+/* How many bytes at the end are the beginning of a character in UTF-8. */
+static size_t unfinished_character(const struct text *t)
+{
+        for (size_t n = 1; n <= 3 && n <= t->length; n++) {
+                unsigned char c = (unsigned char)t->data[t->length - n];
+                size_t whole = c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : c >= 0xc0 ? 2 : 1;
+                if (c < 0x80 || c >= 0xc0)
+                        return whole > n ? n : 0;
+        }
+        return 0;
+}
+
+/* Shows the output of a stream that was not shown yet, but not more than an answer has room for. */
 static void show_stream(struct output_capture *c, const char *name, bool all, struct text *out)
 {
         CLEANUP_TEXT struct text output = { 0 };
-        output_capture_print(c, all ? 0 : c->shown, &output);
-        c->shown = c->bytes;
+        uint64_t next = output_capture_print(c, all ? 0 : c->shown, STREAM_SHOWN_MAX, &output);
+        if (next < c->bytes) {
+                size_t rest = unfinished_character(&output);
+                output.length -= rest;
+                next -= rest;
+        }
+        c->shown = next;
         text_format(out, "%s (%llu bytes%s):\n", name, (unsigned long long)c->written,
                     all || !output.length ? "" : ", new output only");
         (void)tool_add_utf8(out, output.data ? output.data : "", output.length);
         if (output.data && output.length && output.data[output.length - 1] != '\n')
                 text_add(out, "\n");
+        if (next < c->bytes)
+                text_format(out, "(there is more: call BashOutput again; %llu bytes are left)\n",
+                            (unsigned long long)(c->bytes - next));
 }
 
 static void show_output(struct tool_context *tools, const json_t *arguments, struct tool_result *answer)
@@ -111,14 +133,17 @@ static void kill_shell(struct tool_context *tools, const json_t *arguments, stru
 }
 
 static const struct tool_param output_parameters[] = {
-        { "shell_id", TOOL_STRING, true, "The id that Bash returned.", 0, 0 },
-        { "all", TOOL_BOOLEAN, false, "Show all output, not only new output.", 0, 0 },
+        { .name = "shell_id", .type = TOOL_STRING, .required = true, .help = "The id that Bash returned.",
+          .also = "bash_id" },
+        { .name = "all", .type = TOOL_BOOLEAN, .help = "Start again with the first output." },
 };
 
 const struct tool tool_bash_output = {
         .name = "BashOutput",
         .title = "Show the output of a background command",
-        .help = "Shows what a background command has written since the last call, and whether it is still running.",
+        .help = "Shows what a background command has written since the last call, and whether it is still running. A "
+                "long "
+                "output is shown in pieces, one for each call.",
         .parameters = output_parameters,
         .parameter_count = ARRAY_SIZE(output_parameters),
         .run = show_output,

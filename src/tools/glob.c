@@ -3,6 +3,7 @@
  * (newest_files.c), so memory does not grow with the tree. At the end the threads' results are merged.
  */
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,13 +14,14 @@
 #include "tools/tree_walk.h"
 #include "tools/glob_pattern.h"
 
-enum { DEFAULT_LIMIT = 100, LIMIT_MAX = 10000 };
+enum { DEFAULT_LIMIT = 100, LIMIT_MAX = 10000, NOTES_MAX = 500 };
 
 struct search {
         struct glob_filter wanted;
         char *top; /* path of the directory that is searched */
         pthread_mutex_t lock;
         struct newest_files newest; /* merged from all threads; protected by the lock */
+        size_t offset; /* files at the start that the answer leaves out; newest.limit includes them */
 };
 
 /* --- callbacks of the walk --- */
@@ -100,7 +102,8 @@ static struct search *prepare(const json_t *arguments, const struct held_path *s
                 return NULL;
         }
         (void)pthread_mutex_init(&s->lock, NULL);
-        s->newest.limit = (size_t)tool_arg_integer(arguments, "limit", DEFAULT_LIMIT);
+        s->offset = (size_t)tool_arg_integer(arguments, "offset", 0);
+        s->newest.limit = s->offset + (size_t)tool_arg_integer(arguments, "limit", DEFAULT_LIMIT);
         s->top = strdup(start->path);
         /* Make an absolute pattern relative to the directory. */
         size_t n = strlen(start->path);
@@ -147,27 +150,37 @@ static void finish(struct job *j, struct tool_result *answer)
                 return;
         }
         newest_files_sort(n);
-        for (size_t i = 0; i < n->count; i++) {
+        size_t next = s->offset;
+        for (; next < n->count && out->length < TOOL_TEXT_MAX - NOTES_MAX - PATH_MAX; next++) {
                 text_format(out, "%s/", strcmp(s->top, "/") == 0 ? "" : s->top);
-                text_add_escaped(out, n->list[i].path, strlen(n->list[i].path)); /* a name can contain a newline */
+                text_add_escaped(out, n->list[next].path, strlen(n->list[next].path)); /* may contain a newline */
                 text_add(out, "\n");
         }
         if (!n->count)
                 text_add(out, "no file matches");
-        if (n->seen > n->count)
-                text_format(out, "(%zu more match; narrow the pattern or raise the limit)\n", n->seen - n->count);
+        if (n->count && s->offset >= n->count) {
+                tool_fail(answer, "offset %zu exceeds the %zu files that match", s->offset, n->seen);
+                return;
+        }
+        if (n->seen > next)
+                text_format(out, "(%zu more match: continue with offset %zu, or narrow the pattern)\n", n->seen - next,
+                            next);
         if (tree_walk_unreadable(j))
                 text_format(out, "%s(%zu directories could not be read)\n", n->count ? "" : "\n",
                             tree_walk_unreadable(j));
-        answer->details = json_pack("{s:I, s:I}", "matched", (json_int_t)n->seen, "shown", (json_int_t)n->count);
+        answer->details = json_pack("{s:I, s:I}", "matched", (json_int_t)n->seen, "shown",
+                                    (json_int_t)(next - s->offset));
 }
 
 static const struct tool_param parameters[] = {
-        { "pattern", TOOL_STRING, true,
-          "For example *.c, *.{c,h} or src/**/*.h. Without a slash it matches file names in any directory.", 0, 0 },
-        { "path", TOOL_STRING, false, "The directory to search; default: the workspace.", 0, 0 },
-        { "limit", TOOL_INTEGER, false, "How many files to show; default 100.", 1, LIMIT_MAX },
-        { "ignored", TOOL_BOOLEAN, false, "Include files that .gitignore excludes.", 0, 0 },
+        { .name = "pattern", .type = TOOL_STRING, .required = true,
+          .help = "For example *.c, *.{c,h} or src/**/*.h. Without a slash it matches file names in any directory." },
+        { .name = "path", .type = TOOL_STRING, .help = "The directory to search; default: the workspace." },
+        { .name = "limit", .type = TOOL_INTEGER,
+          .help = "How many files to show; default 100.", .min = 1, .max = LIMIT_MAX },
+        { .name = "offset", .type = TOOL_INTEGER,
+          .help = "How many files of the result to leave out first.", .min = 0, .max = LIMIT_MAX },
+        { .name = "ignored", .type = TOOL_BOOLEAN, .help = "Include files that .gitignore excludes." },
 };
 
 const struct tool tool_glob = {

@@ -26,10 +26,11 @@ enum {
         DEFAULT_LIMIT = 250,
         LIMIT_MAX = 100000,
         BYTES_MAX = 16 << 20, /* of findings in memory; the last one may exceed it */
+        NOTES_MAX = 500,      /* bytes of the notes at the end of an answer */
         SLOW_MAX = 3,         /* files in which the pattern takes too long, before the search fails */
 };
 
-static const char *const mode_words[] = { "files_with_matches", "content", "count" }; /* as in enum grep_mode */
+static const char *const mode_words[] = { "files_with_matches", "content", "count", NULL }; /* as in enum grep_mode */
 
 struct search {
         struct regex_matcher *matcher;
@@ -44,6 +45,7 @@ struct search {
         struct grep_result *findings;
         size_t count, capacity;
         size_t lines, bytes; /* of all findings */
+        size_t offset;       /* lines at the start that the answer leaves out; options.limit includes them */
 };
 
 /* --- the findings --- */
@@ -190,20 +192,6 @@ static const struct walk_callbacks visitor = {
 
 /* --- arguments --- */
 
-static bool parse_mode(struct search *h, const json_t *arguments, struct tool_result *answer)
-{
-        const char *word = tool_arg_string(arguments, "output_mode");
-        for (size_t i = 0; word && i < ARRAY_SIZE(mode_words); i++) {
-                if (strcmp(mode_words[i], word) == 0) {
-                        h->options.mode = (enum grep_mode)i;
-                        return true;
-                }
-        }
-        if (word)
-                tool_fail(answer, "output_mode must be files_with_matches, content or count");
-        return !word;
-}
-
 static bool parse_filters(struct search *h, const json_t *arguments, struct tool_result *answer)
 {
         const char *glob = tool_arg_string(arguments, "glob"), *type = tool_arg_string(arguments, "type");
@@ -267,12 +255,15 @@ static struct job *start(struct tool_context *tools, const json_t *arguments, st
         }
         (void)pthread_mutex_init(&h->lock, NULL);
         h->options = (struct grep_options){
+                .mode = (enum grep_mode)tool_arg_word(arguments, "output_mode", mode_words),
                 .multiline = tool_arg_bool(arguments, "multiline"),
+                .without_numbers = json_is_false(json_object_get(arguments, "line_numbers")),
                 .before = (size_t)tool_arg_integer(arguments, "before", context),
                 .after = (size_t)tool_arg_integer(arguments, "after", context),
-                .limit = (size_t)tool_arg_integer(arguments, "head_limit", DEFAULT_LIMIT),
         };
-        if (!parse_mode(h, arguments, answer) || !set_top(h, &from, answer) || !parse_filters(h, arguments, answer) ||
+        h->offset = (size_t)tool_arg_integer(arguments, "offset", 0);
+        h->options.limit = h->offset + (size_t)tool_arg_integer(arguments, "head_limit", DEFAULT_LIMIT);
+        if (!set_top(h, &from, answer) || !parse_filters(h, arguments, answer) ||
             !parse_pattern(h, arguments, answer)) {
                 free_data(h);
                 return NULL;
@@ -297,25 +288,53 @@ static bool is_separator(const char *line, const char *end)
         return end - line >= 3 && memcmp(line, "--\n", 3) == 0;
 }
 
-/* Adds the first lines of a finding, at most `max_lines`. Returns how many matches they contain. */
-static size_t add_lines(struct text *out, const struct grep_result *f, size_t max_lines)
+/* The part of the result that one answer shows. */
+struct page {
+        struct text *out;
+        size_t skip;    /* lines to leave out first */
+        size_t left;    /* lines that may still be shown */
+        size_t lines, matches; /* shown */
+        bool separate;  /* add a separator before the next line */
+        bool full;
+};
+
+/* Adds one line, with the separator that may stand before it. */
+static void add_line(struct page *p, const char *separator, const char *line, const char *end, bool is_match)
 {
-        const char *line = f->text.data, *end = line + f->text.length;
-        size_t matches = 0, lines = f->marks.length < max_lines ? f->marks.length : max_lines;
-        if (lines == f->marks.length && !f->more)
-                matches = f->matches;
-        else
-                for (size_t i = 0; i < lines; i++)
-                        matches += f->marks.data[i] == LINE_MATCH;
-        for (size_t i = 0; i < lines; i++) {
-                line += is_separator(line, end) ? 3 : 0;
-                line = (const char *)memchr(line, '\n', (size_t)(end - line)) + 1;
+        if (p->skip) {
+                p->skip--;
+                return;
         }
-        text_add_bytes(out, f->text.data, (size_t)(line - f->text.data));
-        return matches;
+        const char *start = p->lines ? separator : line;
+        if (!p->left || p->out->length + (size_t)(end - start) > TOOL_TEXT_MAX - NOTES_MAX) {
+                p->full = true;
+                return;
+        }
+        if (p->separate)
+                text_add(p->out, "--\n");
+        p->separate = false;
+        text_add_bytes(p->out, start, (size_t)(end - start));
+        p->left--;
+        p->lines++;
+        p->matches += is_match;
 }
 
-static void add_notes(const struct job *j, bool more, struct text *out)
+static void add_lines(struct page *p, const struct grep_result *f)
+{
+        const char *line = f->text.data, *end = line + f->text.length;
+        size_t before = p->lines, matches = p->matches;
+        for (size_t i = 0; i < f->marks.length && !p->full; i++) {
+                const char *separator = line;
+                line += is_separator(line, end) ? 3 : 0;
+                const char *next = (const char *)memchr(line, '\n', (size_t)(end - line)) + 1;
+                add_line(p, separator, line, next, f->marks.data[i] == LINE_MATCH);
+                line = next;
+        }
+        if (p->lines - before == f->marks.length && !f->more)
+                p->matches = matches + f->matches; /* a line can have several */
+}
+
+static void add_notes(const struct job *j, size_t next, struct text *out)
 {
         const struct search *h = tree_walk_data(j);
         const struct {
@@ -326,8 +345,8 @@ static void add_notes(const struct job *j, bool more, struct text *out)
                 { h->slow, "files were skipped: the pattern takes too long in them" },
                 { tree_walk_unreadable(j), "directories could not be read" },
         };
-        if (more)
-                text_add(out, "(there is more; narrow the pattern or raise head_limit)\n");
+        if (next)
+                text_format(out, "(there is more: continue with offset %zu, or narrow the pattern)\n", next);
         for (size_t i = 0; i < ARRAY_SIZE(notes); i++)
                 if (notes[i].count)
                         text_format(out, "%s(%zu %s)\n", h->count ? "" : "\n", notes[i].count, notes[i].what);
@@ -336,7 +355,7 @@ static void add_notes(const struct job *j, bool more, struct text *out)
 static void finish(struct job *j, struct tool_result *answer)
 {
         struct search *h = tree_walk_data(j);
-        size_t left = h->options.limit, matches = 0;
+        struct page page = { .out = &answer->text, .skip = h->offset, .left = h->options.limit - h->offset };
         bool more = h->more, separated = h->options.mode == GREP_CONTENT && (h->options.before || h->options.after);
         if (tree_walk_failed(j) || h->error == -ENOMEM) {
                 tool_fail(answer, "no memory");
@@ -350,32 +369,46 @@ static void finish(struct job *j, struct tool_result *answer)
                 qsort(h->findings, h->count, sizeof *h->findings, compare_findings);
         for (size_t i = 0; i < h->count; i++) {
                 const struct grep_result *f = &h->findings[i];
-                text_add(&answer->text, i && separated ? "--\n" : "");
-                matches += add_lines(&answer->text, f, left);
-                more |= f->more || f->marks.length > left;
-                left -= f->marks.length < left ? f->marks.length : left;
+                page.separate = separated && page.lines;
+                add_lines(&page, f);
+                more |= f->more;
         }
+        more |= page.full;
         if (!h->count)
                 text_add(&answer->text, "nothing matches");
-        add_notes(j, more, &answer->text);
-        answer->details = json_pack("{s:I, s:I, s:b}", "files", (json_int_t)h->count, "matches", (json_int_t)matches,
-                                       "more", more);
+        if (h->count && !page.lines) {
+                tool_fail(answer, "offset %zu exceeds the %zu lines of the result", h->offset, h->offset - page.skip);
+                return;
+        }
+        add_notes(j, more ? h->offset + page.lines : 0, &answer->text);
+        answer->details = json_pack("{s:I, s:I, s:b}", "files", (json_int_t)h->count, "matches",
+                                    (json_int_t)page.matches, "more", more);
 }
 
 static const struct tool_param parameters[] = {
-        { "pattern", TOOL_STRING, true, "A Perl-compatible regular expression.", 0, 0 },
-        { "path", TOOL_STRING, false, "The file or directory to search; default: the workspace.", 0, 0 },
-        { "glob", TOOL_STRING, false, "Only files that match, for example *.c, *.{c,h} or src/**/*.h.", 0, 0 },
-        { "type", TOOL_STRING, false,
-          "Only files of this type: c, cpp, py, js, ts, rust, go, java, md, json, yaml, sh, …", 0, 0 },
-        { "output_mode", TOOL_STRING, false, "files_with_matches (the default), content, or count.", 0, 0 },
-        { "case_insensitive", TOOL_BOOLEAN, false, "Ignore case.", 0, 0 },
-        { "multiline", TOOL_BOOLEAN, false, "Let a match span several lines, and . match a newline.", 0, 0 },
-        { "context", TOOL_INTEGER, false, "Lines to show before and after each match; content only.", 0, CONTEXT_MAX },
-        { "before", TOOL_INTEGER, false, "Lines to show before each match; content only.", 0, CONTEXT_MAX },
-        { "after", TOOL_INTEGER, false, "Lines to show after each match; content only.", 0, CONTEXT_MAX },
-        { "head_limit", TOOL_INTEGER, false, "How many lines or files to show; default 250.", 1, LIMIT_MAX },
-        { "ignored", TOOL_BOOLEAN, false, "Also search files that .gitignore excludes.", 0, 0 },
+        { .name = "pattern", .type = TOOL_STRING, .required = true, .help = "A Perl-compatible regular expression." },
+        { .name = "path", .type = TOOL_STRING, .help = "The file or directory to search; default: the workspace." },
+        { .name = "glob", .type = TOOL_STRING,
+          .help = "Only files that match, for example *.c, *.{c,h} or src/**/*.h." },
+        { .name = "type", .type = TOOL_STRING,
+          .help = "Only files of this type: c, cpp, py, js, ts, rust, go, java, md, json, yaml, sh, …" },
+        { .name = "output_mode", .type = TOOL_STRING, .words = mode_words,
+          .help = "files_with_matches (the default), content, or count." },
+        { .name = "case_insensitive", .type = TOOL_BOOLEAN, .help = "Ignore case.", .also = "-i" },
+        { .name = "multiline", .type = TOOL_BOOLEAN, .help = "Let a match span several lines, and . match a newline." },
+        { .name = "line_numbers", .type = TOOL_BOOLEAN, .also = "-n",
+          .help = "Show the number of each line; content only. Default true." },
+        { .name = "context", .type = TOOL_INTEGER, .also = "-C",
+          .help = "Lines to show before and after each match; content only.", .min = 0, .max = CONTEXT_MAX },
+        { .name = "before", .type = TOOL_INTEGER, .also = "-B",
+          .help = "Lines to show before each match; content only.", .min = 0, .max = CONTEXT_MAX },
+        { .name = "after", .type = TOOL_INTEGER, .also = "-A",
+          .help = "Lines to show after each match; content only.", .min = 0, .max = CONTEXT_MAX },
+        { .name = "head_limit", .type = TOOL_INTEGER,
+          .help = "How many lines or files to show; default 250.", .min = 1, .max = LIMIT_MAX },
+        { .name = "offset", .type = TOOL_INTEGER,
+          .help = "How many lines or files of the result to leave out first.", .min = 0, .max = LIMIT_MAX },
+        { .name = "ignored", .type = TOOL_BOOLEAN, .help = "Also search files that .gitignore excludes." },
 };
 
 const struct tool tool_grep = {

@@ -126,7 +126,9 @@ static void show_line(struct grep_scanner *s, size_t start, size_t end, enum gre
         const char separator = mark == MARK_CONTEXT ? '-' : ':', as_byte = (char)mark;
         size_t n = end - start - (end > start && s->text[end - 1] == '\n');
         n -= n && s->text[start + n - 1] == '\r';
-        text_format(&s->f->text, "%s%c%zu%c", path_label(s), separator, line_number(s, start), separator);
+        text_format(&s->f->text, "%s%c", path_label(s), separator);
+        if (!s->options.without_numbers)
+                text_format(&s->f->text, "%zu%c", line_number(s, start), separator);
         (void)tool_add_utf8(&s->f->text, s->text + start, n < LINE_SHOWN_MAX ? n : LINE_SHOWN_MAX);
         text_add(&s->f->text, n > LINE_SHOWN_MAX ? "…\n" : "\n");
         text_add_bytes(&s->f->marks, &as_byte, 1);

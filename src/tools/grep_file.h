@@ -11,7 +11,7 @@ enum grep_mode { GREP_FILES, GREP_CONTENT, GREP_COUNT };
 struct grep_options {
         const struct regex_matcher *matcher;
         enum grep_mode mode;
-        bool multiline;
+        bool multiline, without_numbers;
         size_t before, after; /* context lines of a match */
         size_t limit;         /* lines to show of one file */
         const char *top;      /* the directory that paths are relative to */

@@ -13,6 +13,7 @@
 #include "tools/html_entities.h"
 #include "tools/html_token.h"
 #include "tools/tool.h"
+#include "tools/utf16.h"
 
 enum { META_BYTES_MAX = 1024 }; /* in which a <meta> is looked for */
 
@@ -120,29 +121,6 @@ static void add_windows_1252(struct text *out, const char *bytes, size_t length)
         }
 }
 
-static uint32_t utf16_unit(const char *bytes, bool big_endian)
-{
-        unsigned char first = (unsigned char)bytes[0], second = (unsigned char)bytes[1];
-        return big_endian ? (uint32_t)first << 8 | second : (uint32_t)second << 8 | first;
-}
-
-static bool add_utf16(struct text *out, const char *bytes, size_t length, bool big_endian)
-{
-        bool invalid = length % 2;
-        for (size_t i = 0; i + 1 < length; i += 2) {
-                char utf8[4];
-                uint32_t c = utf16_unit(bytes + i, big_endian);
-                uint32_t low = c >= 0xd800 && c <= 0xdbff && i + 3 < length ? utf16_unit(bytes + i + 2, big_endian) : 0;
-                if (low >= 0xdc00 && low <= 0xdfff) {
-                        c = 0x10000 + ((c & 0x3ff) << 10) + (low & 0x3ff);
-                        i += 2;
-                }
-                invalid |= c >= 0xd800 && c <= 0xdfff;
-                text_add_bytes(out, utf8, html_write_utf8(c, utf8));
-        }
-        return invalid;
-}
-
 /* Also true when all but a last, truncated character is UTF-8 with at least one character beyond ASCII. */
 static bool is_utf8(const char *bytes, size_t length)
 {
@@ -171,7 +149,7 @@ bool html_decode(const char *bytes, size_t length, const char *content_type, boo
         if (charset == CHARSET_WINDOWS_1252)
                 add_windows_1252(out, bytes, length);
         else if (charset == CHARSET_UTF_16LE || charset == CHARSET_UTF_16BE)
-                return add_utf16(out, bytes, length, charset == CHARSET_UTF_16BE);
+                return utf16_decode(out, bytes, length, charset == CHARSET_UTF_16BE);
         else
                 return tool_add_utf8(out, bytes, length);
         return false;

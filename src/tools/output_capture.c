@@ -94,19 +94,26 @@ void output_capture_finish(struct output_capture *c)
                 filter_and_store(c, NULL, 0);
 }
 
-void output_capture_print(const struct output_capture *c, uint64_t from, struct text *out)
+uint64_t output_capture_print(const struct output_capture *c, uint64_t from, uint64_t max, struct text *out)
 {
-        uint64_t tail_from = c->bytes - c->tail_length;
-        if (from < c->head.length)
-                text_add_bytes(out, c->head.data + from, c->head.length - (size_t)from);
-        uint64_t gap = from > c->head.length ? from : c->head.length;
-        if (gap < tail_from)
-                text_format(out, "\n... (output truncated, %llu bytes elided)\n",
-                            (unsigned long long)(tail_from - gap));
-        for (uint64_t at = gap > tail_from ? gap : tail_from; at < c->bytes;) {
+        uint64_t at = from, tail_from = c->bytes - c->tail_length;
+        if (at < c->head.length) {
+                size_t left = c->head.length - (size_t)at, n = left < max ? left : (size_t)max;
+                text_add_bytes(out, c->head.data + at, n);
+                at += n;
+                max -= n;
+        }
+        if (max && at >= c->head.length && at < tail_from) {
+                text_format(out, "\n... (output truncated, %llu bytes elided)\n", (unsigned long long)(tail_from - at));
+                at = tail_from;
+        }
+        while (max && at >= tail_from && at < c->bytes) {
                 size_t place = (c->tail_start + (size_t)(at - tail_from)) % c->half;
-                size_t n = c->half - place < c->bytes - at ? c->half - place : (size_t)(c->bytes - at);
+                uint64_t left = c->bytes - at < c->half - place ? c->bytes - at : c->half - place;
+                size_t n = (size_t)(left < max ? left : max);
                 text_add_bytes(out, c->tail + place, n);
                 at += n;
+                max -= n;
         }
+        return at;
 }

@@ -46,7 +46,10 @@ void output_capture_read(struct output_capture *c);
 /* Stops reading, and stores what the filter has held back. */
 void output_capture_finish(struct output_capture *c);
 
-/* Prints the output from offset `from` on: what is left of the head and the tail, and how many bytes are missing. */
-void output_capture_print(const struct output_capture *c, uint64_t from, struct text *out);
+/*
+ * Prints at most `max` bytes of the output from offset `from` on: what is left of the head and the tail, and how many
+ * bytes are missing. Returns the offset where to go on.
+ */
+uint64_t output_capture_print(const struct output_capture *c, uint64_t from, uint64_t max, struct text *out);
 
 #endif

@@ -7,6 +7,10 @@
  * left below it. What still runs after a moment is killed, with the reaper; so is everything after a timeout. The
  * caller polls the pipes and calls shell_job_advance(), which never blocks for longer than a kill takes.
  *
+ * When bash ends in the foreground, a trap in front of the command writes bash's working directory to another pipe, so
+ * that the next command can start there. Commands inherit that pipe and may write any name to it. That is harmless: the
+ * next command could change to that directory too, and the box decides what it finds there.
+ *
  * A command that kills its reaper (at level standard without a guard nothing prevents it) is treated as killed; of what
  * it started, only its session and its descendants are found then.
  *
@@ -17,8 +21,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -32,10 +38,13 @@
 #include "tools/process_tree.h"
 
 enum { LOOK_MS = 1000, START_LOOK_MS = 50 }; /* how often to look whether the command has stopped its reaper */
+enum { DIRECTORY_FD = 200 };                 /* in bash: a number that scripts do not use */
 
 struct spawn_data {
         const struct shell_job_request *request;
+        const char *command; /* with the trap */
         const int *outputs;
+        int directory; /* the pipe for bash's working directory; -1: none */
         int report;
         int error; /* errno, set by the child, which shares our memory until it calls exec */
 };
@@ -62,7 +71,7 @@ static int become_bash(struct spawn_data *s)
 {
         sigset_t none;
         char name[] = "bash", flag[] = "-c";
-        char *const arguments[] = { name, flag, (char *)(uintptr_t)s->request->command, NULL }; /* not modified */
+        char *const arguments[] = { name, flag, (char *)(uintptr_t)s->command, NULL }; /* not modified */
         (void)sigemptyset(&none);
         for (int number = 1; number < NSIG; number++)
                 (void)signal(number, SIG_DFL); /* fails for SIGKILL and SIGSTOP, which is harmless */
@@ -73,6 +82,8 @@ static int become_bash(struct spawn_data *s)
         int r = prctl(PR_GET_DUMPABLE) == 1 ? platform_enter_nested_domain() : 0;
         if (r < 0)
                 return -r;
+        if (s->directory >= 0)
+                (void)dup2(s->directory, DIRECTORY_FD); /* may fail if the limit on descriptors is lower */
         const struct start_report start = { getpid(), 0 };
         if (write(s->report, &start, sizeof start) != sizeof start)
                 return errno;
@@ -89,17 +100,17 @@ static int run_child(void *data)
 }
 
 /* Runs as: the reaper. Other threads of the worker may have held locks, so it only makes system calls. */
-static _Noreturn void run_reaper(const struct shell_job_request *request, const int outputs[2], int report)
+static _Noreturn void run_reaper(struct spawn_data *s)
 {
-        struct spawn_data s = { .request = request, .outputs = outputs, .report = report };
+        int report = s->report;
         struct exit_report end = { 0 };
         pid_t pid = 0;
         (void)prctl(PR_SET_NAME, "rw-reaper");
         if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
-                s.error = errno;
-        else if ((pid = platform_vfork(run_child, &s)) < 0)
-                s.error = errno;
-        const struct start_report start = { pid, s.error };
+                s->error = errno;
+        else if ((pid = platform_vfork(run_child, s)) < 0)
+                s->error = errno;
+        const struct start_report start = { pid, s->error };
         if (write(report, &start, sizeof start) != sizeof start || start.error)
                 _exit(1);
         if (report > 0)
@@ -146,7 +157,7 @@ static int await_report(const struct shell_job *s, void *ret, size_t size)
 }
 
 /* Forks the reaper and waits until bash runs. */
-static int spawn(const struct shell_job_request *request, const int outputs[2], struct shell_job *ret)
+static int spawn(struct spawn_data *s, struct shell_job *ret)
 {
         struct start_report start = { 0 };
         sigset_t all, before;
@@ -158,8 +169,9 @@ static int spawn(const struct shell_job_request *request, const int outputs[2], 
         ret->report = ends[0];
         ret->reaper = fork();
         int code = errno;
+        s->report = ends[1];
         if (ret->reaper == 0)
-                run_reaper(request, outputs, ends[1]);
+                run_reaper(s);
         (void)sigprocmask(SIG_SETMASK, &before, NULL);
         fd_close(&ends[1]);
         if (ret->reaper < 0)
@@ -229,9 +241,25 @@ static int open_streams(struct shell_job *s, const struct shell_job_request *req
         return 0;
 }
 
+/* Adds the trap on the first line of the command, so that bash's messages have the command's line numbers. */
+static int add_trap(struct shell_job *s, const struct shell_job_request *request, int *ret_pipe, struct text *ret)
+{
+        int ends[2];
+        if (!request->background) {
+                if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0)
+                        return -errno;
+                s->directory_pipe = ends[0];
+                *ret_pipe = ends[1];
+                text_format(ret, "trap '{ builtin pwd -P >&%d; } 2>/dev/null' EXIT; ", DIRECTORY_FD);
+        }
+        text_add(ret, request->command);
+        return ret->failed ? -ENOMEM : 0;
+}
+
 struct shell_job *shell_job_start(const struct shell_job_request *request, struct error *e)
 {
-        int outputs[2] = { -1, -1 };
+        CLEANUP_TEXT struct text command = { 0 };
+        int outputs[2] = { -1, -1 }, directory = -1;
         struct shell_job *s = calloc(1, sizeof *s);
         if (!s) {
                 error_errno(e, ENOMEM, "cannot start bash");
@@ -239,6 +267,7 @@ struct shell_job *shell_job_start(const struct shell_job_request *request, struc
         }
         *s = (struct shell_job){ .job.kind = &shell_kind,
                                  .report = -1,
+                                 .directory_pipe = -1,
                                  .background = request->background,
                                  .began = clock_ms(),
                                  .streams = { { .fd = -1 }, { .fd = -1 } } };
@@ -246,9 +275,14 @@ struct shell_job *shell_job_start(const struct shell_job_request *request, struc
         int r = open_streams(s, request, outputs);
         const int theirs[] = { outputs[0], request->background ? outputs[1] : outputs[0] };
         if (r == 0)
-                r = spawn(request, theirs, s);
+                r = add_trap(s, request, &directory, &command);
+        struct spawn_data data = { .request = request, .command = command.data, .outputs = theirs,
+                                   .directory = directory };
+        if (r == 0)
+                r = spawn(&data, s);
         fd_close(&outputs[0]);
         fd_close(&outputs[1]);
+        fd_close(&directory);
         if (r < 0) {
                 error_errno(e, -r, "cannot start bash");
                 shell_job_free(s);
@@ -273,6 +307,7 @@ void shell_job_free(struct shell_job *s)
                 return;
         kill_all(s, NULL);
         fd_close(&s->report);
+        fd_close(&s->directory_pipe);
         text_done(&s->left);
         for (size_t i = 0; i < ARRAY_SIZE(s->streams); i++)
                 output_capture_done(&s->streams[i]);
@@ -286,12 +321,23 @@ static void read_output(struct shell_job *s)
                 output_capture_read(&s->streams[i]);
 }
 
+/* Reads the directory in which bash ended. Without one, or with something else, `directory` stays "". */
+static void read_directory(struct shell_job *s)
+{
+        char path[PATH_MAX];
+        ssize_t n = read(s->directory_pipe, path, sizeof path);
+        const char *end = n > 0 ? memchr(path, '\n', (size_t)n) : NULL;
+        if (end && *path == '/' && !memchr(path, '\0', (size_t)(end - path)))
+                (void)snprintf(s->directory, sizeof s->directory, "%.*s", (int)(end - path), path);
+}
+
 /* Ends the command: kills what is running, and reads the last output. */
 static void end_command(struct shell_job *s, struct text *ret_names)
 {
         kill_all(s, ret_names);
         s->ended = true;
         read_output(s);
+        read_directory(s);
         for (size_t i = 0; i < ARRAY_SIZE(s->streams); i++)
                 output_capture_finish(&s->streams[i]);
 }

@@ -2,6 +2,7 @@
 #ifndef RINGWALL_TOOLS_SHELL_JOB_H
 #define RINGWALL_TOOLS_SHELL_JOB_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -12,8 +13,8 @@
 #include "tools/job.h"
 
 enum {
-        SHELL_OUTPUT_MAX = 100 << 10,    /* bytes of output that are kept */
-        SHELL_GRACE_MS = 100,            /* after bash has exited, what it started may run for this long */
+        SHELL_OUTPUT_MAX = 22000, /* bytes of output that are kept; with what is added, less than TOOL_TEXT_MAX */
+        SHELL_GRACE_MS = 100,     /* after bash has exited, what it started may run for this long */
         SHELL_BACKGROUND_OUTPUT_MAX = 1 << 20, /* the same for each stream of a background command */
 };
 
@@ -28,7 +29,13 @@ struct shell_job {
         int status;              /* of waitpid() */
         bool background;         /* stdout and stderr are captured separately; otherwise both go to streams[0] */
         struct output_capture streams[2];
+        int directory_pipe;      /* bash writes its working directory to it when it ends; -1 in the background */
+        char directory[PATH_MAX]; /* which bash ended in; "" if that is not known */
         struct text left;        /* the names of processes that were still running when bash exited, and were killed */
+        /* For Bash alone: */
+        const char *root;        /* of the workspace */
+        char **last_directory;   /* where to keep the directory in which bash ended */
+        bool lost_directory;     /* the kept directory is gone, so the command started in `root` */
         /* Only of background commands (background_shells.c): */
         char id[33];
         char *command;

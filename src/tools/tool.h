@@ -18,7 +18,13 @@
 struct output_scrub_ops;
 struct shell_job;
 
-enum { BACKGROUND_MAX = 32, WORKSPACES_MAX = 16 };
+enum {
+        BACKGROUND_MAX = 32,
+        WORKSPACES_MAX = 16,
+        /* Bytes of an answer's text. Some clients cut text from 28,000 characters on, so that models do not see the
+           end. */
+        TOOL_TEXT_MAX = 25000,
+};
 
 /* A directory that tools work in, and its name in calls. */
 struct named_workspace {
@@ -31,6 +37,8 @@ struct tool_context {
         const struct named_workspace *names; /* of the workspaces, in the same order */
         size_t workspace_count;
         size_t current;                /* workspace of this call: relative paths start there */
+        char *directories[WORKSPACES_MAX]; /* where the last command of each workspace ended; NULL: at its root */
+        const struct tool *called;     /* the tool of this call, for messages */
         const struct workspace *outside; /* where other paths are resolved: the box's root; NULL: they are refused */
         struct read_tracker *tracker;
         mode_t new_mode;               /* of new files */
@@ -49,7 +57,7 @@ struct tool_result {
         const char *image_type; /* not NULL: `text` is an image of this type, as base64 */
 };
 
-enum tool_type { TOOL_STRING, TOOL_INTEGER, TOOL_BOOLEAN };
+enum tool_type { TOOL_STRING, TOOL_INTEGER, TOOL_BOOLEAN, TOOL_LIST };
 
 struct tool_param {
         const char *name;
@@ -57,6 +65,10 @@ struct tool_param {
         bool required;
         const char *help;
         json_int_t min, max; /* of an integer parameter; both 0: any value */
+        const char *const *words; /* of a string parameter that takes only these, NULL at the end; NULL: any string */
+        const char *also; /* another name for it, that models know from other clients' tools; NULL: none */
+        const struct tool_param *items; /* of a list: the fields of each item, which is an object */
+        size_t item_count;
 };
 
 struct tool {
@@ -75,8 +87,8 @@ struct tool {
         void (*finish)(struct job *j, struct tool_result *answer);
 };
 
-extern const struct tool tool_read, tool_write, tool_edit, tool_glob, tool_grep, tool_bash, tool_bash_output,
-        tool_kill_shell, tool_web_fetch;
+extern const struct tool tool_read, tool_write, tool_edit, tool_multi_edit, tool_notebook_edit, tool_list, tool_move,
+        tool_glob, tool_grep, tool_bash, tool_bash_output, tool_kill_shell, tool_web_fetch;
 extern const struct tool *const tool_table[];
 extern const size_t tool_count;
 
@@ -111,6 +123,8 @@ void tool_fail_with_rule(const struct tool_context *tools, struct tool_result *a
 bool tool_add_utf8(struct text *out, const char *bytes, size_t length);
 
 const char *tool_arg_string(const json_t *arguments, const char *name);
+/* Which of these words it is; 0 without the argument, so the first word is the default. */
+size_t tool_arg_word(const json_t *arguments, const char *name, const char *const *words);
 json_int_t tool_arg_integer(const json_t *arguments, const char *name, json_int_t fallback);
 bool tool_arg_bool(const json_t *arguments, const char *name);
 

@@ -1,17 +1,19 @@
-/* What the tools share: arguments, answers, paths; see tool.h. */
+/* What the tools share: calls, answers, paths; see tool.h. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/memory.h"
 #include "policy/path_pattern.h"
 #include "tools/tool.h"
+#include "tools/tool_arguments.h"
 
 const struct tool *const tool_table[] = {
-        &tool_read, &tool_write, &tool_edit, &tool_glob, &tool_grep, &tool_bash, &tool_bash_output, &tool_kill_shell,
-        &tool_web_fetch,
+        &tool_read, &tool_write, &tool_edit, &tool_multi_edit, &tool_notebook_edit, &tool_list, &tool_move, &tool_glob,
+        &tool_grep, &tool_bash, &tool_bash_output, &tool_kill_shell, &tool_web_fetch,
 };
 const size_t tool_count = ARRAY_SIZE(tool_table);
 
@@ -25,45 +27,19 @@ const struct tool *tool_find(const char *name)
 
 /* --- descriptions for a client --- */
 
-static const char *type_name(enum tool_type type)
-{
-        return type == TOOL_STRING ? "string" : type == TOOL_INTEGER ? "integer" : "boolean";
-}
-
-static json_t *describe_field(const struct tool_param *f)
-{
-        json_t *o = json_pack("{s:s, s:s}", "type", type_name(f->type), "description", f->help);
-        if (o && (f->min || f->max)) {
-                json_object_set_new(o, "minimum", json_integer(f->min));
-                json_object_set_new(o, "maximum", json_integer(f->max));
-        }
-        return o;
-}
-
-static json_t *describe_fields(const struct tool_param *fields, size_t count)
-{
-        json_t *properties = json_object(), *required = json_array();
-        for (size_t i = 0; i < count; i++) {
-                json_object_set_new(properties, fields[i].name, describe_field(&fields[i]));
-                if (fields[i].required)
-                        json_array_append_new(required, json_string(fields[i].name));
-        }
-        return json_pack("{s:s, s:o, s:o, s:b}", "type", "object", "properties", properties, "required", required,
-                         "additionalProperties", 0);
-}
-
 static const struct tool_param workspace_field = {
-        "workspace", TOOL_STRING,
-        false,       "The workspace for relative paths and commands; default: the first.",
-        0,           0,
+        .name = "workspace",
+        .type = TOOL_STRING,
+        .help = "The workspace for relative paths and commands; default: the first.",
 };
 
 static json_t *describe_parameters(const struct tool *t, const struct named_workspace *names, size_t count)
 {
-        json_t *schema = describe_fields(t->parameters, t->parameter_count);
+        const struct tool_fields fields = { t->parameters, t->parameter_count, NULL };
+        json_t *schema = tool_fields_describe(&fields);
         if (!t->in_workspace || count < 2)
                 return schema;
-        json_t *field = describe_field(&workspace_field), *words = json_array();
+        json_t *field = tool_field_describe(&workspace_field), *words = json_array();
         for (size_t i = 0; i < count; i++)
                 json_array_append_new(words, json_string(names[i].name));
         json_object_set_new(field, "enum", words);
@@ -106,9 +82,11 @@ void tool_fail(struct tool_result *answer, const char *format, ...)
 static void add_remedy(struct text *out, const struct rule *by, const char *path, bool write)
 {
         const char *group = by && by->set ? strrchr(by->set, ' ') : NULL;
-        if (by && (by->kind == RULE_PROTECT || by->kind == RULE_DENY_WRITE) && group)
+        bool is_denied = by && (by->kind == RULE_PROTECT || by->kind == RULE_DENY_WRITE);
+        bool is_same = by && by->kind == RULE_DENY_READ && strcmp(by->path, path) == 0; /* a grant would not win */
+        if (is_denied && group)
                 text_format(out, "filesystem.protect: [-%s] in the policy would allow it", group + 1);
-        else if (by && (by->kind == RULE_PROTECT || by->kind == RULE_DENY_WRITE))
+        else if (is_denied || is_same)
                 text_add(out, "to allow it, remove that rule");
         else
                 text_format(out, "ringwall mcp --%s %s would allow it", write ? "rw" : "ro", path);
@@ -120,9 +98,11 @@ void tool_fail_with_rule(const struct tool_context *tools, struct tool_result *a
         const struct rule *by = NULL;
         CLEANUP_TEXT struct text source = { 0 };
         bool refused = e->code == EACCES || e->code == EPERM || e->code == EROFS;
-        tool_fail(answer, "%s", e->text);
-        if (!refused || !tools->plan || *path != '/' || rules_decide(&tools->plan->rules, path, write, &by))
-                return; /* the plan allows it, so the file's mode refused it */
+        if (!refused || !tools->plan || *path != '/' || rules_decide(&tools->plan->rules, path, write, &by)) {
+                tool_fail(answer, "%s", e->text); /* the plan allows it, so the file's mode refused it */
+                return;
+        }
+        tool_fail(answer, "OS sandbox blocked '%s': [Errno %d] %s", tools->called->name, e->code, e->text);
         if (by)
                 source_print(by->from, &source);
         text_add(&answer->text, "; the box does not allow it");
@@ -132,65 +112,6 @@ void tool_fail_with_rule(const struct tool_context *tools, struct tool_result *a
                             source.data ? source.data : "");
         text_add(&answer->text, "; ");
         add_remedy(&answer->text, by, path, write);
-}
-
-static const struct tool_param *find_field(const struct tool_context *tools, const struct tool *t, const char *name)
-{
-        if (t->in_workspace && tools->workspace_count > 1 && strcmp(name, workspace_field.name) == 0)
-                return &workspace_field;
-        for (size_t i = 0; i < t->parameter_count; i++)
-                if (strcmp(t->parameters[i].name, name) == 0)
-                        return &t->parameters[i];
-        return NULL;
-}
-
-static bool has_type(const json_t *value, enum tool_type type)
-{
-        switch (type) {
-        case TOOL_STRING:
-                return json_is_string(value);
-        case TOOL_INTEGER:
-                return json_is_integer(value);
-        case TOOL_BOOLEAN:
-                return json_is_boolean(value);
-        }
-        return false;
-}
-
-static bool check_argument(const struct tool_context *tools, const struct tool *t, const char *name,
-                           const json_t *value, struct tool_result *answer)
-{
-        const struct tool_param *f = find_field(tools, t, name);
-        if (!f) {
-                tool_fail(answer, "%s has no parameter '%.60s'", t->name, name);
-        } else if (!has_type(value, f->type)) {
-                tool_fail(answer, "the parameter %s of %s must be %s %s", f->name, t->name,
-                          f->type == TOOL_INTEGER ? "an" : "a", type_name(f->type));
-        } else if (f->type == TOOL_INTEGER && (f->min || f->max) &&
-                   (json_integer_value(value) < f->min || json_integer_value(value) > f->max)) {
-                tool_fail(answer, "the parameter %s of %s must be from %lld to %lld", f->name, t->name,
-                          (long long)f->min, (long long)f->max);
-        } else {
-                return true;
-        }
-        return false;
-}
-
-static bool check_arguments(const struct tool_context *tools, const struct tool *t, const json_t *arguments,
-                            struct tool_result *answer)
-{
-        const char *name;
-        json_t *value;
-        json_object_foreach ((json_t *)(uintptr_t)arguments, name, value)
-                if (!check_argument(tools, t, name, value, answer))
-                        return false;
-        for (size_t i = 0; i < t->parameter_count; i++) {
-                if (t->parameters[i].required && !json_object_get(arguments, t->parameters[i].name)) {
-                        tool_fail(answer, "%s needs the parameter %s", t->name, t->parameters[i].name);
-                        return false;
-                }
-        }
-        return true;
 }
 
 /* Replaces invalid UTF-8 and NUL by U+FFFD: files and their names may have both, and a JSON string cannot. */
@@ -245,13 +166,17 @@ struct job *tool_call(struct tool_context *tools, const struct tool *t, const js
                       struct tool_result *answer)
 {
         struct job *started = NULL;
+        bool named = t->in_workspace && tools->workspace_count > 1;
+        const struct tool_fields fields = { t->parameters, t->parameter_count, named ? &workspace_field : NULL };
         *answer = (struct tool_result){ 0 };
-        if (!json_is_object(arguments))
-                tool_fail(answer, "the arguments of %s must be an object", t->name);
-        else if (check_arguments(tools, t, arguments, answer) && choose_workspace(tools, arguments, answer) && t->start)
-                started = t->start(tools, arguments, answer);
-        else if (!answer->is_error)
-                t->run(tools, arguments, answer);
+        tools->called = t;
+        CLEANUP_JSON json_t *taken = tool_fields_take(&fields, t->name, arguments, answer);
+        if (taken && choose_workspace(tools, taken, answer)) {
+                if (t->start)
+                        started = t->start(tools, taken, answer);
+                else
+                        t->run(tools, taken, answer);
+        }
         if (!started)
                 complete_answer(t, answer);
         return started;
@@ -280,22 +205,6 @@ bool tool_add_utf8(struct text *out, const char *bytes, size_t length)
                 length -= good + 1;
         }
         return invalid;
-}
-
-const char *tool_arg_string(const json_t *arguments, const char *name)
-{
-        return json_string_value(json_object_get(arguments, name));
-}
-
-json_int_t tool_arg_integer(const json_t *arguments, const char *name, json_int_t fallback)
-{
-        const json_t *value = json_object_get(arguments, name);
-        return value ? json_integer_value(value) : fallback;
-}
-
-bool tool_arg_bool(const json_t *arguments, const char *name)
-{
-        return json_is_true(json_object_get(arguments, name));
 }
 
 /* An absolute path that is in none of several workspaces. */

@@ -85,7 +85,11 @@ static bool add_dirent(struct dir_listing *l, int fd, const struct dirent64 *d, 
         }
         if (type == DT_UNKNOWN && fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
                 type = (unsigned char)IFTODT(st.st_mode); /* not every file system fills d_type in */
-        char kind = type == DT_DIR ? ENTRY_DIRECTORY : type == DT_REG ? ENTRY_FILE : type == DT_LNK ? ENTRY_LINK : '\0';
+        char kind = type == DT_DIR   ? ENTRY_DIRECTORY
+                    : type == DT_REG ? ENTRY_FILE
+                    : type == DT_LNK ? ENTRY_LINK
+                    : l->all         ? ENTRY_OTHER
+                                     : '\0';
         return !kind || add_entry(l, kind, name);
 }
 

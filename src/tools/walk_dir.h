@@ -27,10 +27,11 @@ struct walk_dir *walk_dir_ref(struct walk_dir *f);
 void walk_dir_unref(struct walk_dir *f);
 
 /* An entry is one byte for its type, and its name. */
-enum { ENTRY_DIRECTORY = 'd', ENTRY_FILE = 'f', ENTRY_LINK = 'l' };
+enum { ENTRY_DIRECTORY = 'd', ENTRY_FILE = 'f', ENTRY_LINK = 'l', ENTRY_OTHER = 'o' };
 
-/* Files, symbolic links and directories; a search has no use for other types. */
+/* Files, symbolic links and directories; with `all`, other types too, for which a search has no use. */
 struct dir_listing {
+        bool all;
         char *entries;     /* the name of a directory ends with a slash, so that names sort like paths */
         size_t used, size;
         uint32_t *offsets; /* of each entry in `entries` */

@@ -27,7 +27,7 @@ enum {
         SECONDS_MAX = 120,
 };
 
-static const char *const formats[] = { [WEB_TEXT] = "text", [WEB_HTML] = "html", [WEB_RAW] = "raw" };
+static const char *const formats[] = { [WEB_TEXT] = "text", [WEB_HTML] = "html", [WEB_RAW] = "raw", NULL };
 
 /* --- the server's answer --- */
 
@@ -60,28 +60,36 @@ static bool is_binary(const struct text *decoded)
                memchr(decoded->data, '\0', decoded->length < BINARY_CHECK ? decoded->length : BINARY_CHECK);
 }
 
-/* Adds at most `max_bytes` of the text. Returns true when there were more. */
-static bool add_bounded(struct text *out, const struct text *text, size_t max_bytes)
+/* The offset itself, or the start of the character that it is in. */
+static size_t character_start(const struct text *text, size_t offset)
 {
-        size_t length = text->length < max_bytes ? text->length : max_bytes;
-        while (length < text->length && length && ((unsigned char)text->data[length] & 0xc0) == 0x80)
-                length--;
-        text_add_bytes(out, text->data ? text->data : "", length);
-        return length < text->length;
+        if (offset >= text->length)
+                return text->length;
+        while (offset && ((unsigned char)text->data[offset] & 0xc0) == 0x80)
+                offset--;
+        return offset;
 }
 
-/* Adds the body in this format. Returns true when there is more than `max_bytes`. */
-static bool add_body(const struct web_response *r, const struct text *decoded, enum web_format format, size_t max_bytes,
-                     struct text *out)
+/* Adds a part of the text. Returns the offset of the rest, or 0 if there is none. */
+static size_t add_part(struct text *out, const struct text *text, struct web_part part)
+{
+        size_t start = character_start(text, part.offset), end = character_start(text, part.offset + part.max_bytes);
+        text_add_bytes(out, text->data ? text->data + start : "", end - start);
+        return end < text->length ? end : 0;
+}
+
+/* Adds a part of the body in this format. Returns the offset of the rest, or 0 if there is none. */
+static size_t add_body(const struct web_response *r, const struct text *decoded, enum web_format format,
+                       struct web_part part, struct text *out)
 {
         CLEANUP_HTML_TEXT struct html_text page = { 0 };
         if (format != WEB_TEXT || !is_html(r))
-                return add_bounded(out, decoded, max_bytes);
-        html_to_text(decoded->data ? decoded->data : "", decoded->length, max_bytes, &page);
-        if (page.title.length)
+                return add_part(out, decoded, part);
+        html_to_text(decoded->data ? decoded->data : "", decoded->length, part.offset + part.max_bytes, &page);
+        if (page.title.length && !part.offset)
                 text_format(out, "Title: %s\n\n", page.title.data);
-        text_add_bytes(out, page.body.data ? page.body.data : "", page.body.length);
-        return page.cut;
+        (void)add_part(out, &page.body, part);
+        return page.cut ? page.body.length : 0;
 }
 
 /*
@@ -102,10 +110,10 @@ static void add_failure(const struct web_response *r, const struct text *decoded
         if (!decoded->length || is_binary(decoded))
                 return;
         text_add(&answer->text, "\n\n");
-        (void)add_body(r, decoded, WEB_TEXT, FAILURE_SHOWN, &answer->text);
+        (void)add_body(r, decoded, WEB_TEXT, (struct web_part){ 0, FAILURE_SHOWN }, &answer->text);
 }
 
-void web_fetch_format_result(const struct web_response *r, enum web_format format, size_t max_bytes,
+void web_fetch_format_result(const struct web_response *r, enum web_format format, struct web_part part,
                              struct tool_result *answer)
 {
         CLEANUP_TEXT struct text decoded = { 0 }, type = { 0 };
@@ -126,13 +134,18 @@ void web_fetch_format_result(const struct web_response *r, enum web_format forma
         } else if (format == WEB_HTML && !is_html(r)) {
                 tool_fail(answer, "%.500s is not HTML but %.100s: use the format text or raw", r->url, type.data);
         } else {
-                bool more = add_body(r, &decoded, format, max_bytes, &answer->text) || r->cut;
-                if (!answer->text.length)
+                size_t next = add_body(r, &decoded, format, part, &answer->text);
+                bool more = next || r->cut;
+                if (!answer->text.length && part.offset)
+                        text_format(&answer->text, "(%s has no more text)", r->url);
+                else if (!answer->text.length)
                         text_format(&answer->text, "(%s is empty)", r->url);
                 if (invalid)
                         text_add(&answer->text, "\n(bytes that are invalid in its charset are shown as \xef\xbf\xbd)");
-                if (more)
-                        text_format(&answer->text, "\n(cut; %zu bytes were fetched: max_bytes shows more)", r->length);
+                if (next)
+                        text_format(&answer->text, "\n(there is more: continue with offset %zu)", next);
+                else if (more)
+                        text_format(&answer->text, "\n(only the first %zu bytes of the page were fetched)", r->length);
                 answer->details = json_pack("{s:s, s:i, s:s, s:I, s:b}", "url", r->url, "status", r->status,
                                                "content_type", named ? type.data : "", "bytes", (json_int_t)r->length,
                                                "more", more);
@@ -216,19 +229,6 @@ static void fail_without_report(const struct web_fetch_job *f, struct tool_resul
 
 /* --- the tool --- */
 
-static bool find_format(const json_t *arguments, enum web_format *ret)
-{
-        const char *format = tool_arg_string(arguments, "format");
-        *ret = WEB_TEXT;
-        for (size_t i = 0; format && i < ARRAY_SIZE(formats); i++) {
-                if (strcmp(format, formats[i]) != 0)
-                        continue;
-                *ret = (enum web_format)i;
-                return true;
-        }
-        return !format;
-}
-
 /* Also true when the policy may change while the box runs. */
 static bool may_allow_a_host(const struct plan *plan)
 {
@@ -258,12 +258,7 @@ static struct job *start(struct tool_context *tools, const json_t *arguments, st
 {
         struct error e = { 0 };
         struct url url;
-        enum web_format format;
         int64_t seconds = tool_arg_integer(arguments, "timeout", DEFAULT_SECONDS);
-        if (!find_format(arguments, &format)) {
-                tool_fail(answer, "the parameter format of WebFetch must be text, html or raw");
-                return NULL;
-        }
         if (!may_fetch(tools, tool_arg_string(arguments, "url"), &url, answer))
                 return NULL;
         if (tools->max_seconds && tools->max_seconds < seconds)
@@ -274,8 +269,9 @@ static struct job *start(struct tool_context *tools, const json_t *arguments, st
                           e.code == EPERM ? "; to allow it, add process.* to tools.capabilities.grant" : "");
                 return NULL;
         }
-        f->format = format;
-        f->max_bytes = (size_t)tool_arg_integer(arguments, "max_bytes", WEB_SHOWN_DEFAULT);
+        f->format = (enum web_format)tool_arg_word(arguments, "format", formats);
+        f->part.offset = (size_t)tool_arg_integer(arguments, "offset", 0);
+        f->part.max_bytes = (size_t)tool_arg_integer(arguments, "max_bytes", WEB_SHOWN_DEFAULT);
         f->plan = tools->plan;
         return &f->job;
 }
@@ -289,15 +285,21 @@ static void finish(struct job *j, struct tool_result *answer)
         else if (report.failure != WEB_OK)
                 fail_with(f, &report, answer);
         else
-                web_fetch_format_result(&report.response, f->format, f->max_bytes, answer);
+                web_fetch_format_result(&report.response, f->format, f->part, answer);
 }
 
 static const struct tool_param parameters[] = {
-        { "url", TOOL_STRING, true, "The URL to fetch: https:// or http://, of a host that the policy allows.", 0, 0 },
-        { "format", TOOL_STRING, false,
-          "text: readable text (the default). html: the page's HTML. raw: the body, whatever its type.", 0, 0 },
-        { "timeout", TOOL_INTEGER, false, "Timeout in seconds; default 30.", 1, SECONDS_MAX },
-        { "max_bytes", TOOL_INTEGER, false, "How many bytes to show; default 102400.", 1, WEB_BODY_MAX },
+        { .name = "url", .type = TOOL_STRING, .required = true,
+          .help = "The URL to fetch: https:// or http://, of a host that the policy allows." },
+        { .name = "format", .type = TOOL_STRING, .words = formats,
+          .help = "text: readable text (the default). html: the page's HTML. raw: the body, whatever its type." },
+        { .name = "timeout", .type = TOOL_INTEGER,
+          .help = "Timeout in seconds; default 30.", .min = 1, .max = SECONDS_MAX },
+        { .name = "max_bytes", .type = TOOL_INTEGER,
+          .help = "How many bytes to show; default 22000.", .min = 1, .max = WEB_BODY_MAX },
+        { .name = "offset", .type = TOOL_INTEGER,
+          .help = "How many bytes of the text to leave out first; an earlier answer says where it ended.", .min = 0,
+          .max = (json_int_t)4 * WEB_BODY_MAX },
 };
 
 const struct tool tool_web_fetch = {

@@ -9,7 +9,7 @@
 
 enum {
         WEB_BODY_MAX = 1 << 20,     /* bytes of a body that are fetched */
-        WEB_SHOWN_DEFAULT = 100 << 10,
+        WEB_SHOWN_DEFAULT = TOOL_TEXT_MAX - 3000, /* the title and the notes come on top */
 };
 
 enum web_format { WEB_TEXT, WEB_HTML, WEB_RAW };
@@ -23,8 +23,13 @@ struct web_response {
         bool cut; /* the body was longer */
 };
 
-/* Shows at most `max_bytes`. A status other than 2xx becomes an error, with the start of the server's text. */
-void web_fetch_format_result(const struct web_response *r, enum web_format format, size_t max_bytes,
+/* Which part of the text to show. */
+struct web_part {
+        size_t offset, max_bytes;
+};
+
+/* A status other than 2xx becomes an error, with the start of the server's text. */
+void web_fetch_format_result(const struct web_response *r, enum web_format format, struct web_part part,
                              struct tool_result *answer);
 
 #endif

@@ -22,7 +22,7 @@ struct web_fetch_job {
         struct text report;      /* as far as it has arrived */
         struct url url;          /* as requested by the client */
         enum web_format format;  /* how to show the answer, */
-        size_t max_bytes;        /* and how much of it */
+        struct web_part part;    /* and which part of it */
         const struct plan *plan; /* of the box; NULL: not known */
 };
 

@@ -202,7 +202,7 @@ def raw_read(path):
                b'{"name": "Read", "arguments": {"file_path": "' + path + b'"}}}')
 
 
-UNREADABLE = "^{'jsonrpc': '2.0', 'error': {'code': -32700, 'message': 'invalid, too long or too deeply nested JSON'}}$"
+UNREADABLE = "^{'jsonrpc': '2.0', 'error': {'code': -32700, 'message': .the message .*}(, 'id': [0-9]+)?}$"
 
 
 @attacks(

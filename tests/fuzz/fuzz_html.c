@@ -43,7 +43,8 @@ static void check_answer(const char *html, size_t length, size_t limit)
         for (size_t i = 0; i < ARRAY_SIZE(types); i++) {
                 struct tool_result answer = { 0 };
                 struct web_response r = { "https://example.com/", i == 1 ? 404 : 200, types[i], html, length, false };
-                web_fetch_format_result(&r, i == 2 ? WEB_HTML : WEB_TEXT, limit, &answer);
+                web_fetch_format_result(&r, i == 2 ? WEB_HTML : WEB_TEXT,
+                                        (struct web_part){ limit / 2, limit }, &answer);
                 PROMISE(answer.is_error == !answer.details);
                 PROMISE(answer.text.length);
                 PROMISE(text_utf8_valid_length(answer.text.data, answer.text.length) == answer.text.length);

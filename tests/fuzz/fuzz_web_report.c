@@ -22,7 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         PROMISE(strlen(r.response.url) + strlen(r.detail) < size);
         web_report_write(&r, &again);
         PROMISE(again.length == size && memcmp(again.data, copy, size) == 0);
-        web_fetch_format_result(&r.response, WEB_TEXT, 1000, &answer);
+        web_fetch_format_result(&r.response, WEB_TEXT, (struct web_part){ 0, 1000 }, &answer);
         tool_result_done(&answer);
         return 0;
 }

@@ -107,7 +107,8 @@ def test_legacy_client_begins_with_initialize(client):
     assert result['protocolVersion'] == '2025-11-25' and result['serverInfo']['name'] == 'ringwall'
     client.send({'jsonrpc': '2.0', 'method': 'notifications/initialized'})
     tools = {tool['name']: tool for tool in client.ask('tools/list')['tools']}
-    assert list(tools) == ['Read', 'Write', 'Edit', 'Glob', 'Grep', 'Bash', 'BashOutput', 'KillShell', 'WebFetch']
+    assert list(tools) == ['Read', 'Write', 'Edit', 'MultiEdit', 'NotebookEdit', 'List', 'Move', 'Glob', 'Grep', 'Bash',
+                           'BashOutput', 'KillShell', 'WebFetch']
     assert tools['Read']['annotations'] == {'title': 'Read a file', 'readOnlyHint': True, 'destructiveHint': False,
                                             'idempotentHint': True, 'openWorldHint': False}
     assert tools['Write']['inputSchema']['required'] == ['file_path', 'content']
@@ -334,6 +335,35 @@ def test_if_no_box_can_be_made_no_call_succeeds(build, home, workspace):
     assert not result.stdout or json.loads(result.stdout)['result']['isError']
 
 
+@pytest.mark.parametrize('file_mode, folder_mode', [(0o444, 0o755), (0o400, 0o755), (0o644, 0o555), (0o444, 0o555)])
+def test_file_tools_may_write_what_a_command_may_write(client, workspace, file_mode, folder_mode):
+    folder = workspace / 'folder'
+    folder.mkdir()
+    (folder / 'f').write_text('old')
+    inode = (folder / 'f').stat().st_ino
+    (folder / 'f').chmod(file_mode)
+    folder.chmod(folder_mode)
+    by_command = 'exit: 0' in client.text('Bash', command='echo old >folder/f')
+    assert by_command == bool(file_mode & 0o200), 'a box has no capability that overrides a mode'
+    client.text('Read', file_path='folder/f')
+    written = client('Write', file_path='folder/f', content='new')
+    edited = client('Edit', file_path='folder/f', old_string='new' if by_command else 'old', new_string='newer')
+    assert (not written['isError'], not edited['isError']) == (by_command, by_command)
+    folder.chmod(0o755)
+    (folder / 'f').chmod(0o600)
+    assert (folder / 'f').read_text() == ('newer' if by_command else 'old')
+    assert folder_mode != 0o555 or (folder / 'f').stat().st_ino == inode, 'it was written in place'
+
+
+def test_file_that_is_granted_alone_is_written_in_place(connect, level, tmp_path):
+    (tmp_path / 'granted').write_text('old')
+    client = connect('--level', level, '--rw', str(tmp_path / 'granted'))
+    assert client.text('Bash', command=f'echo by command >{tmp_path}/granted') == 'exit: 0'
+    client.text('Read', file_path=str(tmp_path / 'granted'))
+    client.text('Write', file_path=str(tmp_path / 'granted'), content='by tool')
+    assert (tmp_path / 'granted').read_text() == 'by tool' and os.listdir(tmp_path).count('granted') == 1
+
+
 def test_policy_with_an_idle_timeout_is_refused(ringwall, workspace):
     (workspace / 'p.yaml').write_text('security: {sandbox: {idle_timeout: 60}}\n')
     result = ringwall('mcp', '-p', 'p.yaml')
@@ -342,7 +372,7 @@ def test_policy_with_an_idle_timeout_is_refused(ringwall, workspace):
 
 def test_readonly_has_no_tool_that_writes(connect, workspace):
     client = connect('--readonly')
-    assert [tool['name'] for tool in client.ask('tools/list')['tools']] == ['Read', 'Glob', 'Grep', 'WebFetch']
+    assert [tool['name'] for tool in client.ask('tools/list')['tools']] == ['Read', 'List', 'Glob', 'Grep', 'WebFetch']
     assert client('Write', file_path='f', content='')['code'] == -32602
 
 
@@ -365,6 +395,7 @@ def test_command_runs_in_the_box_of_the_tools(client, home, workspace):
     assert 'secret\n' not in text and (workspace / 'made').exists()
     assert details(result)['exit_code'] == 3
     assert client.text('Bash', command='sleep 60', timeout=1) == 'bash: timed out after 1s\nexit: 124'
+    assert client.text('Bash', command='sleep 60', timeout=1200) == 'bash: timed out after 1.2s\nexit: 124'
 
 
 def test_command_gets_the_plans_environment(build, home, workspace):
@@ -449,6 +480,9 @@ def test_line_that_is_too_long_gets_one_error(connect):
     client.process.stdin.write('x' * (25 << 20) + '\n')
     client.process.stdin.flush()
     assert client.receive()['error']['code'] == -32700
+    client.send({'method': 'ping', 'params': {'a': 'x' * (25 << 20)}, 'jsonrpc': '2.0', 'id': 'big'})
+    reply = client.receive()
+    assert reply['id'] == 'big' and 'longer than 10 MiB' in reply['error']['message']
     assert client.ask('tools/list')['tools']
 
 
@@ -605,8 +639,8 @@ def test_refusal_names_the_rule_and_what_would_allow_it(connect, workspace):
     (workspace / 'private').chmod(0)
     client = connect('--level', 'strict', '--deny-read', 'keys', '--deny-write', 'fixed')
     assert client.refusal('Read', file_path='keys/key') == (
-        f'cannot open keys/key: Permission denied; the box does not allow it (deny_read {workspace}/keys, from '
-        f'--deny-read); '
+        "OS sandbox blocked 'Read': [Errno 13] cannot open keys/key: Permission denied; the box does not allow it "
+        f'(deny_read {workspace}/keys, from --deny-read); '
         f'ringwall mcp --ro {workspace}/keys/key would allow it')
     for tool, arguments in (('Glob', {'pattern': '*'}), ('Grep', {'pattern': 'k'})):
         assert 'from --deny-read' in client.refusal(tool, path='keys', **arguments)

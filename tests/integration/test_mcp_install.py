@@ -10,7 +10,7 @@ import tomllib
 import pytest
 
 REFUSED = 125
-READONLY_TOOLS = ['Read', 'Glob', 'Grep', 'WebFetch']
+READONLY_TOOLS = ['Read', 'List', 'Glob', 'Grep', 'WebFetch']
 
 # name: (the user's file, the project's file, the section, the keys of an entry)
 CLIENTS = {

@@ -222,11 +222,11 @@ void subscribe_to_changes(struct pending_request *x)
         notify(x, "notifications/subscriptions/acknowledged", json_pack("{s:o}", "notifications", accepted));
 }
 
-/* Notifies the subscribers. They are in the caller's session, because all modern clients share one. */
+/* Notifies the subscribers. They are in the server's first session, as are all modern requests but calls. */
 static void announce_change(struct pending_request *x, const char *key, const char *method)
 {
         struct pending_request *other;
-        LIST_FOREACH (other, &x->session->pending, others) {
+        LIST_FOREACH (other, &x->session->server->sessions[0]->pending, others) {
                 const struct running_call *p = other->data;
                 if (p && json_is_true(json_object_get(p->wanted, key)))
                         notify(other, method, json_object());

@@ -16,7 +16,9 @@ const client = old ? new OldClient(identity) : new Client(identity, { versionNeg
 const Http = old ? OldHttp : StreamableHTTPClientTransport;
 const Stdio = old ? OldStdio : StdioClientTransport;
 const transport = http
-  ? new Http(new URL(command), { requestInit: { headers: { Authorization: `Bearer ${process.env.TOKEN}` } } })
+  ? new Http(new URL(command), {
+      requestInit: { headers: { Authorization: `Bearer ${process.env.TOKEN}`, 'Ringwall-Session': 'sdk-session' } },
+    })
   : new Stdio({ command, args });
 const callTool = (name, args, options) =>
   old ? client.callTool({ name, arguments: args }, undefined, options) : client.callTool({ name, arguments: args }, options);

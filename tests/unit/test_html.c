@@ -423,7 +423,7 @@ static void test_response_is_converted_to_text(void **state)
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
                 struct tool_result answer = { 0 };
                 struct web_response r = { URL, 200, rows[i].type, rows[i].body, strlen(rows[i].body), false };
-                web_fetch_format_result(&r, rows[i].format, 1000, &answer);
+                web_fetch_format_result(&r, rows[i].format, (struct web_part){ 0, 1000 }, &answer);
                 assert_string_equal(answer.text.data, rows[i].text);
                 assert_false(answer.is_error);
                 assert_int_equal(json_integer_value(json_object_get(answer.details, "status")), 200);
@@ -438,22 +438,26 @@ static void test_response_that_is_truncated_says_so(void **state)
         (void)state;
         static const struct {
                 const char *type, *body;
-                size_t limit;
+                struct web_part part;
                 bool cut;
                 const char *text;
         } rows[] = {
-                { "text/plain", "aéb", 2, false, "a\n(cut; 4 bytes were fetched: max_bytes shows more)" },
-                { "text/html", "<p>aéb", 2, false, "a\n(cut; 7 bytes were fetched: max_bytes shows more)" },
-                { "text/plain", "aéb", 4, false, "aéb" },
-                { "text/plain", "aéb", 4, true, "aéb\n(cut; 4 bytes were fetched: max_bytes shows more)" },
+                { "text/plain", "aéb", { 0, 2 }, false, "a\n(there is more: continue with offset 1)" },
+                { "text/plain", "aéb", { 1, 2 }, false, "é\n(there is more: continue with offset 3)" },
+                { "text/plain", "aéb", { 3, 2 }, false, "b" },
+                { "text/plain", "aéb", { 4, 2 }, false, "(" URL " has no more text)" },
+                { "text/html", "<p>aéb", { 0, 2 }, false, "a\n(there is more: continue with offset 1)" },
+                { "text/html", "<title>t</title><p>aéb", { 1, 9 }, false, "éb" },
+                { "text/plain", "aéb", { 0, 4 }, false, "aéb" },
+                { "text/plain", "aéb", { 0, 4 }, true, "aéb\n(only the first 4 bytes of the page were fetched)" },
         };
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
                 struct tool_result answer = { 0 };
                 struct web_response r = { URL, 200, rows[i].type, rows[i].body, strlen(rows[i].body), rows[i].cut };
-                web_fetch_format_result(&r, WEB_TEXT, rows[i].limit, &answer);
+                web_fetch_format_result(&r, WEB_TEXT, rows[i].part, &answer);
                 assert_string_equal(answer.text.data, rows[i].text);
                 assert_int_equal(json_is_true(json_object_get(answer.details, "more")),
-                                 strstr(rows[i].text, "more") != NULL);
+                                 strstr(rows[i].text, "there is more") || rows[i].cut);
                 tool_result_done(&answer);
         }
 }
@@ -486,7 +490,7 @@ static void test_error_statuses_and_binary_content_are_errors(void **state)
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
                 struct tool_result answer = { 0 };
                 struct web_response r = { URL, rows[i].status, rows[i].type, rows[i].body, rows[i].length, false };
-                web_fetch_format_result(&r, rows[i].format, 1000, &answer);
+                web_fetch_format_result(&r, rows[i].format, (struct web_part){ 0, 1000 }, &answer);
                 assert_string_equal(answer.text.data, rows[i].text);
                 assert_true(answer.is_error);
                 assert_null(answer.details);

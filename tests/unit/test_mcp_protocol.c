@@ -135,6 +135,47 @@ static void test_malformed_messages_get_an_error(void **state)
         check_has(&all_tools, "{'jsonrpc':'2.0','id':1,'method':'tools/list','params':{'cursor':'x'}}", "-32602");
 }
 
+static void test_message_that_cannot_be_parsed_gets_an_error_with_its_id(void **state)
+{
+        static const char *const paths[] = { "'a\\u0000b'",          "'\\ud800'",     "1e999",
+                                             "99999999999999999999", "{'a':1,'a':2}", "'}],\\\\\\'id\\':3,\\u0000'" };
+        (void)state;
+        for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
+                CLEANUP_TEXT struct text first = { 0 }, last = { 0 };
+                text_format(&first, "{'id':7,'jsonrpc':'2.0','method':'x','params':[{'id':8,'a':%s}]}", paths[i]);
+                text_format(&last, "{ 'jsonrpc':'2.0', 'method' : 'x','params':[{'id':8,'a':%s}] , 'id' : 'a' }",
+                            paths[i]);
+                check_has(&all_tools, first.data, "'id':7}");
+                check_has(&all_tools, last.data, "'id':'a'}");
+        }
+        CLEANUP_TEXT struct text deep = { 0 };
+        text_add(&deep, "{'jsonrpc':'2.0','params':");
+        for (size_t i = 0; i < 100; i++)
+                text_add(&deep, "[");
+        for (size_t i = 0; i < 100; i++)
+                text_add(&deep, "]");
+        text_add(&deep, ",'method':'x','id':7}");
+        check_has(&all_tools, deep.data, "nested too deeply'},'id':7}");
+        check_has(&all_tools, "{'jsonrpc':'1.0','id':7,'method':'ping'}", "'id':7}");
+        check_has(&all_tools, "{'a':1e999,'id':{'id':7}}", "}}");
+        check_has(&all_tools, "{'a':1e999,'id':7.5}", "}}");
+        check_has(&all_tools, "[{'a':1e999,'id':7}]", "}}");
+}
+
+static void test_id_is_found_in_a_message_that_comes_in_pieces(void **state)
+{
+        static const char message[] = "{\"jsonrpc\":\"2.0\",\"id\" : \"x\\\"y\" ,\"method\":\"m\"}";
+        (void)state;
+        for (size_t piece = 1; piece < sizeof message; piece++) {
+                struct request_id r = { 0 };
+                for (size_t at = 0; at < sizeof message - 1; at += piece)
+                        request_id_feed(&r, message + at,
+                                        at + piece < sizeof message - 1 ? piece : sizeof message - 1 - at);
+                CLEANUP_JSON json_t *id = request_id_take(&r);
+                assert_string_equal(json_string_value(id), "x\"y");
+        }
+}
+
 static void test_notifications_and_responses_get_no_reply(void **state)
 {
         (void)state;
@@ -252,6 +293,8 @@ int main(void)
                 cmocka_unit_test(test_initialize_answers_with_a_version_that_the_client_knows),
                 cmocka_unit_test(test_modern_client_needs_no_initialize),
                 cmocka_unit_test(test_malformed_messages_get_an_error),
+                cmocka_unit_test(test_message_that_cannot_be_parsed_gets_an_error_with_its_id),
+                cmocka_unit_test(test_id_is_found_in_a_message_that_comes_in_pieces),
                 cmocka_unit_test(test_notifications_and_responses_get_no_reply),
                 cmocka_unit_test(test_reply_repeats_the_id),
                 cmocka_unit_test(test_readonly_offers_only_tools_that_read),

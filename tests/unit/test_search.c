@@ -44,7 +44,7 @@ static void test_glob_finds_the_newest_first(void **state)
         write_file_at(".gitignore", "# generated\n/out/\n", 1);
         EXPECT_OK("Glob", "{'pattern': '*.c'}", "$/d/b.c\n$/d/e/c.c\n$/d/e/d.c\n$/a.c\n$/new\\x0aline.c\n");
         EXPECT_OK("Glob", "{'pattern': 'd/**/*.c', 'limit': 2}",
-                  "$/d/b.c\n$/d/e/c.c\n(1 more match; narrow the pattern or raise the limit)\n");
+                  "$/d/b.c\n$/d/e/c.c\n(1 more match: continue with offset 2, or narrow the pattern)\n");
         EXPECT_OK("Glob", "{'pattern': '*.c', 'path': 'd/e'}", "$/d/e/c.c\n$/d/e/d.c\n");
         EXPECT_OK("Glob", "{'pattern': 'gen.*', 'ignored': true}", "$/out/gen.c\n");
         EXPECT_OK("Glob", "{'pattern': 'gen.*'}", "no file matches");
@@ -79,6 +79,9 @@ static void test_grep_finds_files_lines_and_counts(void **state)
         write_file(".gitignore", "*.log\n");
         EXPECT_OK("Grep", "{'pattern': 'two'}", "$/a.txt\n$/d/b.c\n");
         EXPECT_OK("Grep", "{'pattern': 'two', 'output_mode': 'content'}", "$/a.txt:2:two two\n$/d/b.c:1:int two;\n");
+        EXPECT_OK("Grep", "{'pattern': 'two', 'output_mode': 'content', '-n': false}",
+                  "$/a.txt:two two\n$/d/b.c:int two;\n");
+        EXPECT_OK("Grep", "{'pattern': 'TWO', '-i': true, '-C': 0}", "$/a.txt\n$/d/b.c\n");
         EXPECT_OK("Grep", "{'pattern': 'two', 'output_mode': 'count', 'case_insensitive': true}",
                   "$/a.txt:2\n$/d/b.c:1\n");
         EXPECT_OK("Grep", "{'pattern': 'x;$', 'output_mode': 'content', 'glob': '*.c'}", "$/d/b.c:2:int x;\n");
@@ -89,7 +92,7 @@ static void test_grep_finds_files_lines_and_counts(void **state)
         EXPECT_ERROR("Grep", "{'pattern': 'a', 'path': 'none'}", "no such file or directory: $/none");
         EXPECT_ERROR("Grep", "{'pattern': 'a', 'path': '..'}", "path is outside workspace root: .. is not in $");
         EXPECT_ERROR("Grep", "{'pattern': 'a', 'output_mode': 'x'}",
-                     "output_mode must be files_with_matches, content or count");
+                     "the parameter output_mode of Grep must be one of files_with_matches, content, count");
 }
 
 static void test_grep_shows_context_lines(void **state)
@@ -101,7 +104,7 @@ static void test_grep_shows_context_lines(void **state)
         EXPECT_OK("Grep", "{'pattern': 'x', 'output_mode': 'content', 'before': 2}",
                   "$/f-1-1\n$/f-2-2\n$/f:3:3 x\n--\n$/f-5-5\n$/f-6-6\n$/f:7:7 x\n$/f:8:8 x\n");
         EXPECT_OK("Grep", "{'pattern': 'x', 'output_mode': 'content', 'head_limit': 1}",
-                  "$/f:3:3 x\n(there is more; narrow the pattern or raise head_limit)\n");
+                  "$/f:3:3 x\n(there is more: continue with offset 1, or narrow the pattern)\n");
         /* a match does not span lines */
         EXPECT_OK("Grep", "{'pattern': '2\\\\s3', 'output_mode': 'content'}", "nothing matches");
         EXPECT_OK("Grep", "{'pattern': '2\\\\s3', 'output_mode': 'content', 'multiline': true}",
@@ -315,7 +318,7 @@ static void test_searches_find_the_same_with_any_number_of_threads(void **state)
                 assert_int_equal(link("d0/f0-0", name), 0);
         }
         EXPECT_OK("Glob", "{'pattern': 'm*9', 'limit': 1}",
-                  "$/many/m10009\n(1699 more match; narrow the pattern or raise the limit)\n");
+                  "$/many/m10009\n(1699 more match: continue with offset 1, or narrow the pattern)\n");
         for (size_t i = 0; i < ARRAY_SIZE(searches); i++) {
                 bool error = false;
                 CLEANUP_FREE char *expected = NULL;
@@ -367,6 +370,80 @@ static void test_grep_can_be_stopped_inside_a_file(void **state)
                      "the pattern takes too long; make it simpler");
 }
 
+static void test_list_shows_the_entries_of_a_directory(void **state)
+{
+        (void)state;
+        write_file("b", "12345");
+        write_file(".hidden", "");
+        write_file("new\nline", "");
+        assert_int_equal(mkdir("a", 0755), 0);
+        assert_int_equal(symlink("../x", "link"), 0);
+        assert_int_equal(mkfifo("pipe", 0600), 0);
+        EXPECT_OK("List", "{}",
+                  ".hidden  0 bytes\na/\nb  5 bytes\nlink -> ../x\nnew\\x0aline  0 bytes\npipe  (a fifo)\n");
+        EXPECT_OK("List", "{'path': '.', 'limit': 2, 'offset': 1}",
+                  "a/\nb  5 bytes\n(3 more: continue with offset 3)\n");
+        EXPECT_OK("List", "{'path': 'a'}", "($/a is empty)");
+        EXPECT_ERROR("List", "{'offset': 6}", "offset 6 exceeds the 6 entries of $");
+        EXPECT_ERROR("List", "{'path': 'b'}", "$/b is not a directory");
+        EXPECT_ERROR("List", "{'path': 'none'}", "no such directory: $/none");
+        EXPECT_ERROR("List", "{'path': '..'}", "path is outside workspace root: .. is not in $");
+}
+
+/* Calls a tool again and again with the offset that its answer names. Checks each answer's size; returns all lines. */
+static void read_pages(const char *tool, const char *arguments, struct text *ret, size_t *ret_pages)
+{
+        bool error = false;
+        long offset = 0;
+        for (*ret_pages = 0; offset >= 0; ++*ret_pages) {
+                CLEANUP_TEXT struct text with_offset = { 0 };
+                text_format(&with_offset, "{%s, 'offset': %ld}", arguments, offset);
+                const char *text = call(tool, with_offset.data, &error), *more = strstr(text, "continue with offset ");
+                assert_false(error);
+                assert_in_range(strlen(text), 1, TOOL_TEXT_MAX);
+                offset = more ? strtol(more + strlen("continue with offset "), NULL, 10) : -1;
+                const char *end = more ? more : text + strlen(text);
+                while (more && end > text && end[-1] != '\n')
+                        end--;
+                text_add_bytes(ret, text, (size_t)(end - text));
+        }
+}
+
+static void test_long_results_are_shown_in_pages(void **state)
+{
+        (void)state;
+        CLEANUP_TEXT struct text lines = { 0 }, names = { 0 }, found = { 0 }, listed = { 0 }, seen = { 0 };
+        size_t pages = 0;
+        assert_int_equal(mkdir("many", 0755), 0);
+        for (int i = 0; i < 2000; i++) {
+                char name[100];
+                (void)snprintf(name, sizeof name, "many/%060d", i);
+                write_file(name, "");
+                text_format(&names, "%s  0 bytes\n", name + 5);
+                text_format(&lines, "%d of many words\n", i);
+        }
+        write_file("f", lines.data);
+        read_pages("Grep", "'pattern': 'words', 'path': 'f', 'output_mode': 'content', 'head_limit': 100000", &found,
+                   &pages);
+        assert_in_range(pages, 3, 10);
+        for (int i = 0; i < 2000; i++) {
+                CLEANUP_TEXT struct text line = { 0 };
+                text_format(&line, "%s/f:%d:%d of many words\n", root, i + 1, i);
+                assert_non_null(strstr(found.data, line.data));
+        }
+        read_pages("List", "'path': 'many'", &listed, &pages);
+        assert_string_equal(listed.data, names.data);
+        read_pages("Glob", "'pattern': '00*', 'limit': 1000", &seen, &pages);
+        assert_in_range(pages, 3, 20);
+        size_t count = 0;
+        for (const char *p = seen.data; (p = strchr(p, '\n')); p++)
+                count++;
+        assert_int_equal(count, 2000);
+        EXPECT_ERROR("Grep", "{'pattern': 'words', 'output_mode': 'content', 'offset': 5000}",
+                     "offset 5000 exceeds the 2000 lines of the result");
+        EXPECT_ERROR("Glob", "{'pattern': '00*', 'offset': 5000}", "offset 5000 exceeds the 2000 files that match");
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -383,6 +460,8 @@ int main(void)
                 IN_BOX(test_grep_finds_the_same_with_any_window_size),
                 IN_BOX(test_searches_find_the_same_with_any_number_of_threads),
                 IN_BOX(test_grep_can_be_stopped_inside_a_file),
+                IN_BOX(test_list_shows_the_entries_of_a_directory),
+                IN_BOX(test_long_results_are_shown_in_pages),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,7 +18,8 @@ static void test_read_shows_lines_with_numbers(void **state)
         EXPECT_OK("Read", "{'file_path': 'n'}", "1\t\n");
         EXPECT_ERROR("Read", "{'file_path': 'n', 'offset': 2}", "offset 2 exceeds line count 1");
         write_file("crlf", "a\r\nb\r\n");
-        EXPECT_OK("Read", "{'file_path': 'crlf'}", "1\ta\r\n2\tb\r\n");
+        EXPECT_OK("Read", "{'file_path': 'crlf'}",
+                  "1\ta\n2\tb\n(lines end with CRLF, which Edit and Write keep)\n");
 }
 
 static void test_read_reports_files_that_it_cannot_show(void **state)
@@ -32,8 +33,6 @@ static void test_read_reports_files_that_it_cannot_show(void **state)
         EXPECT_ERROR("Read", "{'file_path': 'p'}", "$/p is a fifo and cannot be read");
         EXPECT_ERROR("Read", "{'file_path': '../x'}", "path is outside workspace root: ../x is not in $");
         EXPECT_ERROR("Read", "{'file_path': 'out/passwd'}", "path is outside workspace root: out/passwd is not in $");
-        write_bytes("b", "a\0b", 3);
-        EXPECT_ERROR("Read", "{'file_path': 'b'}", "$/b is a binary file of 3 bytes");
         write_file("latin", "caf\xe9\n");
         EXPECT_OK("Read", "{'file_path': 'latin'}",
                   "1\tcaf\xef\xbf\xbd\n(the file is not valid UTF-8; invalid bytes are shown as \xef\xbf\xbd)\n");
@@ -46,15 +45,16 @@ static void test_answer_of_read_is_bounded_for_large_files(void **state)
         CLEANUP_FD int fd = open("huge", O_CREAT | O_RDWR | O_CLOEXEC, 0644);
         assert_int_equal(fd_write_all(fd, "first\nsecond\n", 13), 0);
         assert_int_equal(ftruncate(fd, 10LL << 30), 0); /* 10 GiB, most of it a hole */
-        assert_non_null(strstr(call("Read", "{'file_path': 'huge', 'limit': 2}", &error), "binary"));
+        assert_non_null(strstr(call("Read", "{'file_path': 'huge', 'limit': 2}", &error), "binary file"));
         char *line = malloc(3 << 20);
         memset(line, 'x', 3 << 20);
         write_bytes("long", line, 3 << 20);
         free(line);
         const char *text = call("Read", "{'file_path': 'long'}", &error);
         assert_false(error);
-        assert_in_range(strlen(text), 1 << 20, (1 << 20) + 100);
-        assert_non_null(strstr(text, "… (2097152 more bytes in this line)"));
+        assert_in_range(strlen(text), 2000, 2300);
+        assert_non_null(strstr(text, "… (3143728 more bytes in this line)\n(long lines are cut; to see more of line N: "
+                                     "Bash, sed -n Np '"));
         struct text many = { 0 };
         for (int i = 0; i < 5000; i++)
                 text_add(&many, "line\n");
@@ -62,6 +62,45 @@ static void test_answer_of_read_is_bounded_for_large_files(void **state)
         text_done(&many);
         assert_non_null(strstr(call("Read", "{'file_path': 'many'}", &error), "2000\tline\n(there is more: continue "
                                                                               "with offset 2001)\n"));
+}
+
+static void test_answer_of_read_fits_a_models_context(void **state)
+{
+        (void)state;
+        bool error = false;
+        struct text lines = { 0 };
+        for (int i = 0; i < 2000; i++)
+                text_format(&lines, "%0100d\n", i);
+        write_file("f", lines.data);
+        text_done(&lines);
+        const char *text = call("Read", "{'file_path': 'f'}", &error), *more = strstr(text, "(there is more: ");
+        assert_in_range(strlen(text), TOOL_TEXT_MAX - 2000, TOOL_TEXT_MAX);
+        assert_non_null(more);
+        /* the next call shows the next line */
+        CLEANUP_TEXT struct text arguments = { 0 }, expected = { 0 };
+        long next = strtol(more + strcspn(more, "0123456789"), NULL, 10);
+        text_format(&arguments, "{'file_path': 'f', 'limit': 1, 'offset': %ld}", next);
+        text_format(&expected, "%ld\t%0100d\n(there is more: continue with offset %ld)\n", next, (int)next - 1,
+                    next + 1);
+        EXPECT_OK("Read", arguments.data, expected.data);
+}
+
+static void test_read_shows_the_bytes_of_a_binary_file(void **state)
+{
+        (void)state;
+        write_bytes("b", "a\0b", 3);
+        EXPECT_OK("Read", "{'file_path': 'b'}",
+                  "($/b is a binary file of 3 bytes; offset and limit count rows of 16 bytes)\n"
+                  "1\t00000000: 6100 62\n");
+        write_bytes("rows", "0123456789abcde\0" "0123456789abcdef" "x", 33);
+        EXPECT_OK("Read", "{'file_path': 'rows', 'offset': 2, 'limit': 1}",
+                  "($/rows is a binary file of 33 bytes; offset and limit count rows of 16 bytes)\n"
+                  "2\t00000010: 3031 3233 3435 3637 3839 6162 6364 6566\n(there is more: continue with offset 3)\n");
+        EXPECT_OK("Read", "{'file_path': 'rows', 'offset': 3}",
+                  "($/rows is a binary file of 33 bytes; offset and limit count rows of 16 bytes)\n3\t00000020: 78\n");
+        EXPECT_ERROR("Read", "{'file_path': 'rows', 'offset': 4}", "offset 4 exceeds the file's 3 rows of 16 bytes");
+        /* a binary file that was read can be overwritten */
+        EXPECT_OK("Write", "{'file_path': 'b', 'content': 'text'}", "wrote 4 bytes to $/b");
 }
 
 static void test_read_shows_images(void **state)
@@ -76,77 +115,6 @@ static void test_read_shows_images(void **state)
         assert_string_equal(answer.text.data, "iVBORw0KGgpyZXN0");
         tool_result_done(&answer);
         json_decref(arguments);
-}
-
-static void test_write_makes_files_and_their_directories(void **state)
-{
-        (void)state;
-        struct stat st;
-        EXPECT_OK("Write", "{'file_path': 'a/b/new', 'content': 'text\\n'}", "wrote 5 bytes to $/a/b/new");
-        check_content("a/b/new", "text\n");
-        assert_int_equal(stat("a/b/new", &st), 0);
-        assert_int_equal(st.st_mode & 07777, 0640);
-        /* a file that we wrote counts as read */
-        EXPECT_OK("Write", "{'file_path': 'a/b/new', 'content': ''}", "wrote 0 bytes to $/a/b/new");
-        check_content("a/b/new", "");
-        EXPECT_ERROR("Write", "{'file_path': 'a/b', 'content': ''}", "path is a directory: $/a/b");
-        EXPECT_ERROR("Write", "{'file_path': '../x', 'content': ''}",
-                     "path is outside workspace root: ../x is not in $");
-}
-
-static void test_file_that_was_not_read_or_changed_since_is_not_overwritten(void **state)
-{
-        (void)state;
-        bool error = false;
-        write_file("f", "old");
-        assert_int_equal(symlink("f", "l"), 0);
-        EXPECT_ERROR("Write", "{'file_path': 'f', 'content': 'new'}", "refusing to overwrite $/f: Read it first");
-        EXPECT_ERROR("Edit", "{'file_path': 'l', 'old_string': 'o', 'new_string': 'n'}",
-                     "refusing to edit $/f: Read it first");
-        (void)call("Read", "{'file_path': 'l'}", &error);
-        assert_false(error);
-        write_file("f", "else");
-        EXPECT_ERROR("Write", "{'file_path': 'f', 'content': 'new'}",
-                     "refusing to overwrite $/f: it changed since you read it: Read it again");
-        check_content("f", "else");
-        (void)call("Read", "{'file_path': 'f'}", &error);
-        EXPECT_OK("Write", "{'file_path': 'l', 'content': 'new'}", "wrote 3 bytes to $/f");
-        check_content("f", "new");
-}
-
-static void test_edit_replaces_a_unique_match_or_all_matches(void **state)
-{
-        (void)state;
-        bool error = false;
-        write_file("f", "a b a\nno newline");
-        (void)call("Read", "{'file_path': 'f'}", &error);
-        EXPECT_ERROR("Edit", "{'file_path': 'f', 'old_string': 'x', 'new_string': 'y'}", "old_string not found in $/f");
-        EXPECT_ERROR("Edit", "{'file_path': 'f', 'old_string': 'a', 'new_string': 'y'}",
-                     "old_string matched 2 times in $/f; add context to make it unique or set replace_all=true");
-        EXPECT_ERROR("Edit", "{'file_path': 'f', 'old_string': '', 'new_string': 'y'}", "old_string is empty");
-        EXPECT_ERROR("Edit", "{'file_path': 'f', 'old_string': 'a', 'new_string': 'a'}",
-                     "old_string and new_string are the same");
-        EXPECT_ERROR("Edit", "{'file_path': 'none', 'old_string': 'a', 'new_string': 'b'}", "no such file: $/none");
-        EXPECT_OK("Edit", "{'file_path': 'f', 'old_string': 'b a', 'new_string': '$'}",
-                  "replaced 1 occurrence(s) in $/f");
-        check_content("f", "a $\nno newline");
-        EXPECT_OK("Edit", "{'file_path': 'f', 'old_string': 'n', 'new_string': '', 'replace_all': true}",
-                  "replaced 3 occurrence(s) in $/f");
-        check_content("f", "a $\no ewlie");
-}
-
-static void test_edit_keeps_the_line_endings_of_the_file(void **state)
-{
-        (void)state;
-        bool error = false;
-        write_file("f", "one\r\ntwo\r\nthree\r\n");
-        (void)call("Read", "{'file_path': 'f'}", &error);
-        EXPECT_OK("Edit", "{'file_path': 'f', 'old_string': 'one\\ntwo', 'new_string': '1\\n2\\n2'}",
-                  "replaced 1 occurrence(s) in $/f");
-        check_content("f", "1\r\n2\r\n2\r\nthree\r\n");
-        EXPECT_OK("Edit", "{'file_path': 'f', 'old_string': 'three\\r\\n', 'new_string': '3\\n'}",
-                  "replaced 1 occurrence(s) in $/f");
-        check_content("f", "1\r\n2\r\n2\r\n3\n");
 }
 
 /* Runs a command until it ends, like the worker. */
@@ -167,7 +135,7 @@ static void check_shell(const char *command, int64_t timeout_ms, const char *exp
 {
         struct shell_job *s = run_shell(command, timeout_ms);
         CLEANUP_TEXT struct text out = { 0 };
-        output_capture_print(&s->streams[0], 0, &out);
+        (void)output_capture_print(&s->streams[0], 0, UINT64_MAX, &out);
         assert_string_equal(out.data ? out.data : "", expected);
         assert_int_equal(shell_job_exit_status(s), status);
         shell_job_free(s);
@@ -205,7 +173,7 @@ static void check_left(const char *command, const char *expected)
 {
         struct shell_job *s = run_shell(command, 10000);
         CLEANUP_TEXT struct text out = { 0 };
-        output_capture_print(&s->streams[0], 0, &out);
+        (void)output_capture_print(&s->streams[0], 0, UINT64_MAX, &out);
         assert_string_equal(s->left.data ? s->left.data : "", expected);
         assert_int_equal(shell_job_exit_status(s), 0);
         shell_job_free(s);
@@ -229,7 +197,7 @@ static void test_daemon_is_killed_at_the_timeout(void **state)
         (void)state;
         struct shell_job *s = run_shell(START "start; sleep 1000", 3000);
         CLEANUP_TEXT struct text out = { 0 };
-        output_capture_print(&s->streams[0], 0, &out);
+        (void)output_capture_print(&s->streams[0], 0, UINT64_MAX, &out);
         assert_int_equal(shell_job_exit_status(s), 124);
         assert_true(out.length > 1);
         wait_until_gone(out.data);
@@ -254,11 +222,11 @@ static void test_long_output_is_truncated_in_the_middle(void **state)
         (void)state;
         struct shell_job *s = run_shell("echo first; head -c 5000000 /dev/zero | tr '\\0' x; echo; echo last", 30000);
         CLEANUP_TEXT struct text out = { 0 };
-        output_capture_print(&s->streams[0], 0, &out);
+        (void)output_capture_print(&s->streams[0], 0, UINT64_MAX, &out);
         assert_true(out.length < SHELL_OUTPUT_MAX + 100);
         assert_memory_equal(out.data, "first\nxxx", 9);
         assert_string_equal(out.data + out.length - 7, "x\nlast\n");
-        assert_non_null(strstr(out.data, "\n... (output truncated, 4897612 bytes elided)\n"));
+        assert_non_null(strstr(out.data, "\n... (output truncated, 4978012 bytes elided)\n"));
         assert_true(s->streams[0].written == 5000012);
         shell_job_free(s);
 }
@@ -309,7 +277,7 @@ static void test_output_is_filtered_while_the_command_runs(void **state)
         assert_non_null(s);
         run_job(&s->job);
         CLEANUP_TEXT struct text out = { 0 };
-        output_capture_print(&s->streams[0], 0, &out);
+        (void)output_capture_print(&s->streams[0], 0, UINT64_MAX, &out);
         assert_string_equal(out.data, "no\nend");
         assert_int_equal(s->streams[0].written, 7);
         assert_int_equal(s->streams[0].bytes, 6);
@@ -360,6 +328,79 @@ static void test_background_commands_are_read_killed_and_limited(void **state)
         background_shells_free(&box);
 }
 
+static void test_command_starts_where_the_last_one_ended(void **state)
+{
+        (void)state;
+        static char path[] = "PATH=/usr/bin:/bin", *environment[] = { path, NULL };
+        box.environment = environment;
+        assert_int_equal(mkdir("a", 0755), 0);
+        assert_int_equal(mkdir("a/b", 0755), 0);
+        static const char in_a[] = "directory: $/a (the next command starts there)\nexit: ";
+        CLEANUP_TEXT struct text zero = { 0 }, three = { 0 }, pwd = { 0 };
+        text_format(&zero, "%s0", in_a);
+        text_format(&three, "%s3", in_a);
+        text_format(&pwd, "$/a\n%s0", in_a);
+        EXPECT_OK("Bash", "{'command': 'cd a'}", zero.data);
+        EXPECT_OK("Bash", "{'command': 'pwd'}", pwd.data);
+        EXPECT_OK("Bash", "{'command': 'exit 3'}", three.data);
+        EXPECT_OK("Bash", "{'command': '(cd b); exec true'}", zero.data);
+        EXPECT_OK("Bash", "{'command': 'trap - EXIT; cd b'}", zero.data); /* not known where it ended */
+        EXPECT_OK("Bash", "{'command': '# a comment\\nfalse; x='}", zero.data);
+        EXPECT_OK("Bash", "{'command': 'echo /etc >&200; cd b'}",
+                  "directory: /etc (the next command starts there)\nexit: 0");
+        /* what is no directory is not used */
+        EXPECT_OK("Bash", "{'command': 'cd /; echo /none >&200'}",
+                  "directory: /none (the next command starts there)\nexit: 0");
+        CLEANUP_TEXT struct text lost = { 0 };
+        text_format(&lost, "%s\nbash: the last command's directory is gone; this one started in %s\nexit: 0", root,
+                    root);
+        EXPECT_OK("Bash", "{'command': 'pwd'}", lost.data);
+        EXPECT_OK("Bash", "{'command': 'cd a; rmdir b; echo x/y >&200; exit 3'}", "exit: 3");
+        EXPECT_OK("Bash", "{'command': 'cd a; sleep 100', 'timeout': 1}", "bash: timed out after 1s\nexit: 124");
+        EXPECT_OK("Bash", "{'command': 'cd a'}", zero.data);
+        EXPECT_OK("Bash", "{'command': 'cd ..'}", "exit: 0");
+        bool error = false;
+        assert_non_null(strstr(call("Bash", "{'command': 'true\\nfi'}", &error), "bash: -c: line 2: syntax error"));
+        assert_non_null(strstr(call("Bash", "{'command': 'none'}", &error), "bash: line 1: none: command not found"));
+}
+
+static void test_long_output_in_the_background_is_shown_in_pieces(void **state)
+{
+        (void)state;
+        static char path[] = "PATH=/usr/bin:/bin", *environment[] = { path, NULL };
+        box.environment = environment;
+        bool error = false;
+        char id[64], arguments[200];
+        CLEANUP_TEXT struct text all = { 0 }, expected = { 0 };
+        const char *text = call("Bash", "{'command': 'for i in {1..3000}; do echo $i Ã©Ã©; done', "
+                                        "'run_in_background': true}", &error);
+        assert_int_equal(sscanf(text, "shell_id: %32s", id), 1);
+        (void)snprintf(arguments, sizeof arguments, "{'shell_id': '%s'}", id);
+        while (!box.background[0]->ended) {
+                (void)usleep(10000);
+                (void)shell_job_advance(box.background[0]);
+        }
+        for (bool more = true; more;) {
+                text = call("BashOutput", arguments, &error);
+                assert_in_range(strlen(text), 100, TOOL_TEXT_MAX);
+                const char *start = strstr(text, "new output only):\n") + strlen("new output only):\n"),
+                           *end = strstr(start, "(there is more: call BashOutput again; ");
+                more = end;
+                text_add_bytes(&all, start, (size_t)((end ? end : strstr(start, "stderr (")) - start));
+        }
+        for (int i = 1; i <= 3000; i++)
+                text_format(&expected, "%d Ã©Ã©\n", i);
+        /* where a piece ended inside a line, a newline was added */
+        size_t at = 0;
+        for (size_t i = 0; i < all.length && at < expected.length; i++)
+                if (all.data[i] == expected.data[at])
+                        at++;
+                else
+                        assert_int_equal(all.data[i], '\n');
+        assert_int_equal(at, expected.length);
+        background_shells_free(&box);
+}
+
 static void test_arguments_are_checked_against_the_table(void **state)
 {
         (void)state;
@@ -369,8 +410,31 @@ static void test_arguments_are_checked_against_the_table(void **state)
         EXPECT_ERROR("Read", "{'file_path': 'f', 'offset': 0}",
                      "the parameter offset of Read must be from 1 to 9007199254740992");
         EXPECT_ERROR("Read", "{'file_path': 'f', 'path': 'x'}", "Read has no parameter 'path'");
+        EXPECT_ERROR("Read", "{'file_path': 'f', 'offset': 1.5}", "the parameter offset of Read must be an integer");
+        EXPECT_ERROR("Read", "{'file_path': 'f', 'offset': 1e300}", "the parameter offset of Read must be an integer");
+        EXPECT_ERROR("Read", "{'file_path': null}", "the parameter file_path of Read must be a string");
+        EXPECT_ERROR("Bash", "{'command': 'true', 'timeout': 601}",
+                     "the parameter timeout of Bash is from 1 to 600 in seconds, or from 1000 to 600000 in "
+                     "milliseconds; 601 is neither");
+        EXPECT_ERROR("Bash", "{'command': 'true', 'timeout': 600001}",
+                     "the parameter timeout of Bash must be from 1 to 600000");
         EXPECT_ERROR("Read", "[]", "the arguments of Read must be an object");
         assert_null(tool_find("read"));
+}
+
+static void test_integers_may_be_written_with_a_fraction_of_zero_and_null_is_the_default(void **state)
+{
+        (void)state;
+        write_file("f", "1\n2\n");
+        EXPECT_OK("Read", "{'file_path': 'f', 'offset': 2.0, 'limit': null}", "2\t2\n");
+}
+
+static void test_a_parameter_has_a_second_name(void **state)
+{
+        (void)state;
+        EXPECT_ERROR("BashOutput", "{'bash_id': 'none'}", "unknown shell_id: none");
+        EXPECT_ERROR("BashOutput", "{'bash_id': 'a', 'shell_id': 'a'}",
+                     "BashOutput was given shell_id and bash_id, which are the same parameter");
 }
 
 static void test_every_tool_has_annotations_and_schemas(void **state)
@@ -396,11 +460,9 @@ int main(void)
                 IN_BOX(test_read_shows_lines_with_numbers),
                 IN_BOX(test_read_reports_files_that_it_cannot_show),
                 IN_BOX(test_answer_of_read_is_bounded_for_large_files),
+                IN_BOX(test_answer_of_read_fits_a_models_context),
+                IN_BOX(test_read_shows_the_bytes_of_a_binary_file),
                 IN_BOX(test_read_shows_images),
-                IN_BOX(test_write_makes_files_and_their_directories),
-                IN_BOX(test_file_that_was_not_read_or_changed_since_is_not_overwritten),
-                IN_BOX(test_edit_replaces_a_unique_match_or_all_matches),
-                IN_BOX(test_edit_keeps_the_line_endings_of_the_file),
                 IN_BOX(test_command_returns_its_output_and_exit_status),
                 IN_BOX(test_command_is_killed_at_its_timeout),
                 IN_BOX(test_what_a_command_leaves_running_ends_with_it),
@@ -409,7 +471,11 @@ int main(void)
                 IN_BOX(test_long_output_is_truncated_in_the_middle),
                 IN_BOX(test_output_is_filtered_while_the_command_runs),
                 IN_BOX(test_background_commands_are_read_killed_and_limited),
+                IN_BOX(test_command_starts_where_the_last_one_ended),
+                IN_BOX(test_long_output_in_the_background_is_shown_in_pieces),
                 IN_BOX(test_arguments_are_checked_against_the_table),
+                IN_BOX(test_integers_may_be_written_with_a_fraction_of_zero_and_null_is_the_default),
+                IN_BOX(test_a_parameter_has_a_second_name),
                 IN_BOX(test_every_tool_has_annotations_and_schemas),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

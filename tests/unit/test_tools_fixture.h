@@ -58,7 +58,7 @@ static int remove_entry(const char *path, const struct stat *st, int kind, struc
         return remove(path);
 }
 
-static int remove_cgroup(void **state)
+static int remove_workspace(void **state)
 {
         (void)state;
         workspace_free(box.workspaces[0]);
@@ -144,6 +144,6 @@ __attribute__((unused)) static void check(const char *tool, const char *argument
         text_done(&expanded);
 }
 
-#define IN_BOX(test) cmocka_unit_test_setup_teardown(test, make_box, remove_cgroup)
+#define IN_BOX(test) cmocka_unit_test_setup_teardown(test, make_box, remove_workspace)
 
 #endif

@@ -113,7 +113,7 @@ static void test_invalid_requests_are_refused_before_a_child_is_started(void **s
         const struct plan plan = { .hosts = { &denial, 1 } };
         struct tool_context box = { .plan = &plan };
         check_refused(&box, "{\"url\": \"https://example.com/\", \"format\": \"pdf\"}",
-                      "the parameter format of WebFetch must be text, html or raw");
+                      "the parameter format of WebFetch must be one of text, html, raw");
         check_refused(&box, "{\"url\": \"https://example.com/\", \"timeout\": 121}", "must be from 1 to 120");
         check_refused(&box, "{\"url\": \"https://example.com/\", \"timeout\": 0}", "must be from 1 to 120");
         check_refused(&box, "{}", "WebFetch needs the parameter url");
