@@ -7,6 +7,17 @@
 void edit_result_done(struct edit_result *c)
 {
         text_done(&c->text);
+        text_done(&c->removed);
+        json_decref(c->removed_value);
+        *c = (struct edit_result){ 0 };
+}
+
+uint32_t client_switches_all(const struct client_switches *s)
+{
+        uint32_t all = 0;
+        for (size_t i = 0; i < SWITCHES_MAX && s->names[i]; i++)
+                all |= (uint32_t)1 << i;
+        return all;
 }
 
 const char *edit_newline(const char *text)

@@ -6,6 +6,25 @@
 
 #include "base/text.h"
 
+/*
+ * Tools that read or change files, start programs, or reach hosts. Claude Code warns of names that it does not know, so
+ * those of older versions are not here.
+ */
+static const char *const claude_tools[] = { "Bash", "PowerShell", "Monitor", "Read", "Edit", "Write", "NotebookEdit",
+                                            "Glob", "Grep", "LSP", "EnterWorktree", "ExitWorktree", "WebFetch",
+                                            "WebSearch", NULL };
+static const struct client_switches claude_switches = { "permissions", "deny", claude_tools };
+static const struct client_location claude_settings = { "CLAUDE_CONFIG_DIR", "settings.json", ".claude/settings.json",
+                                                        ".claude/settings.json" };
+
+static const char *const codex_features[] = { "shell_tool", "unified_exec", "view_image", NULL };
+static const struct client_switches codex_switches = { "features", NULL, codex_features };
+
+static const char *const gemini_tools[] = { "run_shell_command", "list_background_processes", "read_background_output",
+                                            "read_file", "read_many_files", "write_file", "replace", "glob",
+                                            "grep_search", "list_directory", "web_fetch", "google_web_search", NULL };
+static const struct client_switches gemini_switches = { "tools", "exclude", gemini_tools };
+
 static const struct mcp_client clients[] = {
         {
                 .name = "claude",
@@ -13,37 +32,37 @@ static const struct mcp_client clients[] = {
                 .format = &client_config_json,
                 .section = "mcpServers",
                 .typed = true,
-                .variable = "CLAUDE_CONFIG_DIR",
-                .below_variable = ".claude.json",
-                .below_home = ".claude.json",
-                .in_project = ".mcp.json",
+                .file = { "CLAUDE_CONFIG_DIR", ".claude.json", ".claude.json", ".mcp.json" },
                 .own_command = { "claude mcp add --scope user NAME -- COMMAND ARGS",
                                  "claude mcp add --scope project NAME -- COMMAND ARGS" },
                 .variables = MCP_VARIABLES_BRACED,
+                .switches = &claude_switches,
+                .switches_file = &claude_settings,
         },
         {
                 .name = "codex",
                 .title = "Codex",
                 .format = &client_config_toml,
                 .section = "mcp_servers",
-                .variable = "CODEX_HOME",
-                .below_variable = "config.toml",
-                .below_home = ".codex/config.toml",
-                .in_project = ".codex/config.toml",
+                .file = { "CODEX_HOME", "config.toml", ".codex/config.toml", ".codex/config.toml" },
                 .own_command = { "codex mcp add NAME -- COMMAND ARGS", NULL },
+                .own_tools = "exec_command, write_stdin, view_image",
+                .switches = &codex_switches,
+                .remaining = "Codex also keeps apply_patch, which edits files, and web_search: no feature switches "
+                             "them off. In the same file, sandbox_mode = \"read-only\" makes it ask before each edit, "
+                             "and web_search = \"disabled\" ends the search.",
         },
         {
                 .name = "gemini",
                 .title = "Gemini CLI",
                 .format = &client_config_json,
                 .section = "mcpServers",
-                .variable = "GEMINI_CLI_HOME",
-                .below_variable = ".gemini/settings.json",
-                .below_home = ".gemini/settings.json",
-                .in_project = ".gemini/settings.json",
+                .file = { "GEMINI_CLI_HOME", ".gemini/settings.json", ".gemini/settings.json",
+                          ".gemini/settings.json" },
                 .own_command = { "gemini mcp add --scope user NAME COMMAND -- ARGS",
                                  "gemini mcp add --scope project NAME COMMAND -- ARGS" },
                 .variables = MCP_VARIABLES_BARE,
+                .switches = &gemini_switches,
         },
         {
                 .name = "cursor",
@@ -51,10 +70,11 @@ static const struct mcp_client clients[] = {
                 .format = &client_config_json,
                 .section = "mcpServers",
                 .typed = true,
-                .below_home = ".cursor/mcp.json",
-                .in_project = ".cursor/mcp.json",
+                .file = { NULL, NULL, ".cursor/mcp.json", ".cursor/mcp.json" },
                 .variables = MCP_VARIABLES_BRACED,
                 .folder = "${workspaceFolder}",
+                .own_tools = "commands in its terminal, editing, reading and searching files, the web",
+                .by_hand = "in Cursor Settings, Agents, choose the run mode that asks, and refuse its calls",
         },
         {
                 .name = "vscode",
@@ -62,13 +82,12 @@ static const struct mcp_client clients[] = {
                 .format = &client_config_json,
                 .section = "servers",
                 .typed = true,
-                .variable = "XDG_CONFIG_HOME",
-                .below_variable = "Code/User/mcp.json",
-                .below_home = ".config/Code/User/mcp.json",
-                .in_project = ".vscode/mcp.json",
+                .file = { "XDG_CONFIG_HOME", "Code/User/mcp.json", ".config/Code/User/mcp.json", ".vscode/mcp.json" },
                 .own_command = { "code --add-mcp JSON", NULL },
                 .variables = MCP_VARIABLES_BRACED,
                 .folder = "${workspaceFolder}",
+                .own_tools = "edit, execute, read, search, web",
+                .by_hand = "in the Chat view choose Configure Tools, and leave only ringwall's selected",
         },
 };
 
@@ -80,12 +99,12 @@ const struct mcp_client *mcp_client_find(const char *name)
         return NULL;
 }
 
-const char *mcp_client_user_file(struct arena *a, const struct mcp_client *client, const char *home)
+const char *mcp_client_user_file(struct arena *a, const struct client_location *location, const char *home)
 {
-        const char *folder = client->variable ? secure_getenv(client->variable) : NULL;
+        const char *folder = location->variable ? secure_getenv(location->variable) : NULL;
         if (folder && *folder == '/')
-                return arena_format(a, "%s/%s", folder, client->below_variable);
-        return home ? arena_format(a, "%s/%s", home, client->below_home) : NULL;
+                return arena_format(a, "%s/%s", folder, location->below_variable);
+        return home ? arena_format(a, "%s/%s", home, location->below_home) : NULL;
 }
 
 static bool is_name_character(char c)

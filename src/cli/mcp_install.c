@@ -1,11 +1,11 @@
 /*
- * ringwall mcp install: prints a client's configuration entry for `ringwall mcp`, or adds it to the client's file.
+ * ringwall mcp install: prints a client's configuration entry for `ringwall mcp`, or adds it to the client's file. With
+ * --only it also switches off the client's own tools, which no box confines.
  *
  * The entry starts this very executable, by its absolute path, with the given options. The options are compiled as
  * `ringwall mcp` would compile them, so a mistake is reported here and not in a client's log.
  *
- * For the user's file every symlink is followed. In a project an agent may have created one, so there a symlink must
- * not lead out of the project.
+ * All changes are made in memory first, so that nothing is written if one of them is impossible.
  */
 #include <errno.h>
 #include <limits.h>
@@ -13,41 +13,26 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "box/gather_facts.h"
 #include "box/load_flags.h"
 #include "box/load_policy.h"
-#include "cli/client_config_file.h"
-#include "cli/program.h"
-#include "cli/mcp_clients.h"
-#include "cli/mcp_options.h"
-#include "cli/policy.h"
 #include "cli/load_options.h"
+#include "cli/mcp_options.h"
+#include "cli/mcp_place.h"
+#include "cli/policy.h"
+#include "cli/program.h"
 #include "cli/verbs.h"
-#include "policy/input_limits.h"
 #include "policy/path_pattern.h"
 
 static const char verb[] = "mcp install";
 
-enum { NAME_MAX_LENGTH = 64 };
-
 struct install {
+        struct mcp_place place;
         const struct options_result *options;
         const struct mcp_client *client;
-        enum mcp_scope scope;
         struct arena *arena;
-        struct host_facts facts;
-        const char *root, *file; /* the client's file, and a directory that its symlinks must not lead out of */
         struct client_entry entry;
+        bool only;
 };
-
-/* Makes untrusted text safe to print in a message. */
-static const char *printable(struct install *in, const char *text)
-{
-        CLEANUP_TEXT struct text visible = { 0 };
-        text_add_escaped(&visible, text, strlen(text));
-        const char *copy = visible.data ? arena_strdup(in->arena, visible.data) : NULL;
-        return copy ? copy : "?";
-}
 
 /* --- the entry --- */
 
@@ -101,7 +86,7 @@ static const char *absolute_value(struct install *in, const struct option_occurr
                 path = parse_workspace_option(use->value, &name);
         if ((kind != OPTION_FILE && kind != OPTION_DIR) || *path == '/' || strchr(special, *path))
                 return use->value;
-        const char *base = strchr(special, '{') ? escape_for_policy(in, in->facts.cwd) : in->facts.cwd;
+        const char *base = strchr(special, '{') ? escape_for_policy(in, in->place.facts.cwd) : in->place.facts.cwd;
         const char *joined = base ? arena_format(in->arena, "%s/%s", base, path) : NULL;
         const char *absolute = joined ? path_normalize(in->arena, joined) : NULL;
         return absolute ? arena_format(in->arena, "%.*s%s%s", (int)name, use->value, name ? "=" : "", absolute) : NULL;
@@ -112,11 +97,11 @@ static int add_argument(struct install *in, json_t *args, const char *text)
         if (!text)
                 return program_error(verb, "no memory");
         if (text_utf8_valid_length(text, strlen(text)) < strlen(text))
-                return program_error(verb, "'%s' is not UTF-8, which %s requires", printable(in, text),
+                return program_error(verb, "'%s' is not UTF-8, which %s requires", mcp_printable(&in->place, text),
                                      in->client->format->name);
         if (mcp_client_would_expand(in->client, text))
                 return program_error(verb, "%s would expand a variable in '%s'; use a path without '$'",
-                                     in->client->title, printable(in, text));
+                                     in->client->title, mcp_printable(&in->place, text));
         return json_array_append_new(args, json_string(text)) < 0 ? program_error(verb, "no memory") : 0;
 }
 
@@ -189,51 +174,38 @@ static int make_entry(struct install *in)
         return failed_to_set ? program_error(verb, "no memory") : 0;
 }
 
-/* --- its place --- */
-
-static int choose_file(struct install *in)
-{
-        struct error e = { 0 };
-        if (host_facts_gather(in->arena, &in->facts, &e) < 0)
-                return program_error(verb, "%s", e.text);
-        const char *scope = options_value(in->options, MCP_OPTION_SCOPE);
-        in->scope = scope && strcmp(scope, "project") == 0 ? MCP_SCOPE_PROJECT : MCP_SCOPE_USER;
-        if (in->scope == MCP_SCOPE_PROJECT) {
-                in->root = in->facts.cwd;
-                in->file = arena_format(in->arena, "%s/%s", strcmp(in->root, "/") == 0 ? "" : in->root,
-                                        in->client->in_project);
-        } else {
-                in->root = "/";
-                in->file = mcp_client_user_file(in->arena, in->client, in->facts.home);
-        }
-        return in->file ? 0 : program_error(verb, "the home directory is unknown; set HOME, or use --scope project");
-}
-
-static int choose_name(struct install *in)
-{
-        static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-";
-        const char *name = options_value(in->options, MCP_OPTION_NAME);
-        in->entry.name = name ? name : "ringwall";
-        in->entry.section = in->client->section;
-        if (in->entry.name[strspn(in->entry.name, allowed)] || strlen(in->entry.name) > NAME_MAX_LENGTH)
-                return program_usage_error(verb,
-                                           "the name '%s' cannot be used: clients take letters, digits, - and _, "
-                                           "%d at most",
-                                           printable(in, in->entry.name), NAME_MAX_LENGTH);
-        return 0;
-}
-
 /* --- print --- */
 
-static int print_entry(struct install *in)
+/* What the file gets to switch off the client's own tools; NULL for nothing. */
+static const struct client_switches *switches_for(const struct install *in, const struct client_file *f)
 {
-        CLEANUP_TEXT struct text out = { 0 }, hint = { 0 }, command = { 0 };
-        in->client->format->print(&in->entry, &out);
-        mcp_client_add_command(&command, in->client, in->scope, &in->entry);
-        text_format(&hint, "put this into %s", printable(in, in->file));
+        return in->only && f->has_switches ? in->client->switches : NULL;
+}
+
+/* Does the file get anything? */
+static bool concerns(const struct install *in, const struct client_file *f)
+{
+        return f->has_entry || switches_for(in, f);
+}
+
+static void add_hint(struct install *in, const struct client_file *f, struct text *hint)
+{
+        CLEANUP_TEXT struct text command = { 0 };
+        text_format(hint, "put this into %s", mcp_printable(&in->place, f->path));
+        if (f->has_entry && !switches_for(in, f)) /* the client's command adds the entry alone */
+                mcp_client_add_command(&command, in->client, in->place.scope, &in->entry);
         if (command.length)
-                text_format(&hint, ", or run: %s", command.data);
-        text_add(&hint, "\n");
+                text_format(hint, ", or run: %s", command.data);
+        text_add(hint, "\n");
+}
+
+static int print_file(struct install *in, const struct client_file *f)
+{
+        CLEANUP_TEXT struct text out = { 0 }, hint = { 0 };
+        if (!concerns(in, f))
+                return 0;
+        in->client->format->print(f->has_entry ? &in->entry : NULL, switches_for(in, f), &out);
+        add_hint(in, f, &hint);
         int code = program_print(&out, 0);
         (void)program_print_error(&hint);
         return code;
@@ -241,103 +213,233 @@ static int print_entry(struct install *in)
 
 /* --- write --- */
 
-static int refuse_edit(struct install *in, const struct client_config_file *f, const struct edit_result *c,
+static int refuse_edit(struct install *in, const struct client_file *f, const struct edit_result *c,
                        const struct error *e)
 {
-        CLEANUP_TEXT struct text out = { 0 };
-        const char *path = printable(in, f->held.path ? f->held.path : in->file);
-        if (!c->line)
-                return program_error(verb, "%s", e->text);
-        text_format(&out, PROGRAM_NAME " %s: %s:%u:%u: %s\n", verb, path, c->line, c->column, e->text);
-        text_format(&out, "Nothing was written: only plain %s can be changed safely. Add this by hand:\n",
-                    in->client->format->name);
-        in->client->format->print(&in->entry, &out);
-        return program_print_error(&out);
+        CLEANUP_TEXT struct text by_hand = { 0 };
+        text_add(&by_hand, "Add this by hand:\n");
+        in->client->format->print(f->has_entry ? &in->entry : NULL, switches_for(in, f), &by_hand);
+        return mcp_refuse_edit(&in->place, f, c, e, &by_hand);
 }
 
-static int refuse_different(struct install *in, const struct client_config_file *f, const struct edit_result *c)
+static int refuse_different(struct install *in, const struct client_file *f)
 {
         CLEANUP_TEXT struct text out = { 0 };
         text_format(&out,
                     PROGRAM_NAME " %s: %s has another '%s'; --force replaces it, --name chooses another name. "
                                  "It is:\n",
-                    verb, printable(in, f->held.path), in->entry.name);
-        for (const char *p = c->text.data; p && *p; p += *p == '\n') {
-                size_t length = strcspn(p, "\n");
-                text_add_escaped(&out, p, length - (length && p[length - 1] == '\r'));
-                text_add(&out, "\n");
-                p += length;
-        }
+                    verb, mcp_file_path(&in->place, f), in->entry.name);
+        mcp_add_lines(&out, &f->entry.text);
         return program_print_error(&out);
 }
 
-static int print_written(struct install *in, const struct client_config_file *f, int outcome, const struct text *backup)
+static int change_entry(struct install *in, struct client_file *f)
+{
+        struct error e = { 0 };
+        bool force = options_has(in->options, MCP_OPTION_FORCE);
+        const struct client_config_file *file = &f->content;
+        f->entry_outcome = in->client->format->set(&in->entry, file->data, file->length, force, &f->entry, &e);
+        if (f->entry_outcome < 0)
+                return refuse_edit(in, f, &f->entry, &e);
+        if (f->entry_outcome == EDIT_CONFLICT)
+                return refuse_different(in, f);
+        if (f->entry_outcome != EDIT_UNCHANGED)
+                f->changed = &f->entry.text;
+        return f->entry.text.failed ? program_error(verb, "no memory") : 0;
+}
+
+static int change_switches(struct install *in, struct client_file *f)
+{
+        struct error e = { 0 };
+        const char *text = f->changed ? f->changed->data : f->content.data;
+        size_t length = f->changed ? f->changed->length : f->content.length;
+        f->switches_outcome = in->client->format->switch_off(in->client->switches, text, length, &f->switches, &e);
+        if (f->switches_outcome < 0)
+                return refuse_edit(in, f, &f->switches, &e);
+        if (f->switches_outcome != EDIT_UNCHANGED)
+                f->changed = &f->switches.text;
+        return f->switches.text.failed ? program_error(verb, "no memory") : 0;
+}
+
+/* Makes the changes of one file in memory. */
+static int change_file(struct install *in, struct client_file *f)
+{
+        int failed = mcp_read_file(&in->place, f);
+        if (!failed && f->has_entry)
+                failed = change_entry(in, f);
+        return !failed && switches_for(in, f) ? change_switches(in, f) : failed;
+}
+
+/* --- the report --- */
+
+/* How to undo all: uninstalling, if nothing was installed before; else by the backups. */
+static void add_undo(struct install *in, struct text *out)
+{
+        if (in->place.files[0].entry_outcome == EDIT_ADDED) {
+                text_format(out, "to undo: " PROGRAM_NAME " mcp uninstall %s", in->client->name);
+                text_add(out, in->place.scope == MCP_SCOPE_PROJECT ? " --scope project" : "");
+                if (strcmp(in->entry.name, "ringwall") != 0)
+                        text_format(out, " --name %s", in->entry.name);
+                text_add(out, " --write\n");
+                return;
+        }
+        for (size_t i = 0; i < CLIENT_FILES_MAX; i++) {
+                const struct client_file *f = &in->place.files[i];
+                if (!f->changed)
+                        continue;
+                text_add(out, f->backup.length ? "to undo: mv " : "to undo: rm ");
+                if (f->backup.length) {
+                        mcp_client_add_word(out, f->backup.data);
+                        text_add(out, " ");
+                }
+                mcp_client_add_word(out, f->content.held.path);
+                text_add(out, "\n");
+        }
+}
+
+static void add_entry_report(struct install *in, const struct client_file *f, struct text *out)
+{
+        const char *name = in->entry.name, *path = mcp_file_path(&in->place, f);
+        if (f->entry_outcome == EDIT_UNCHANGED)
+                text_format(out, "'%s' is already there: %s\n", name, path);
+        else if (f->entry_outcome == EDIT_REPLACED)
+                text_format(out, "replaced '%s' in %s\n", name, path);
+        else
+                text_format(out, "added '%s' to %s\n", name, path);
+}
+
+static void add_switches_report(struct install *in, const struct client_file *f, struct text *out)
+{
+        const struct client_switches *switches = in->client->switches;
+        const char *path = mcp_file_path(&in->place, f);
+        uint32_t before = f->switches.present, added = client_switches_all(switches) & ~before;
+        if (added) {
+                text_format(out, "switched off in %s: ", path);
+                mcp_add_names(out, switches, added);
+                text_add(out, "\n");
+        }
+        if (before) {
+                text_format(out, "already off in %s: ", path);
+                mcp_add_names(out, switches, before);
+                text_add(out, "\n");
+        }
+}
+
+/* --- what is said about the client's own tools --- */
+
+static void add_own_tools(struct text *out, const struct mcp_client *client)
+{
+        if (client->own_tools)
+                text_add(out, client->own_tools);
+        else
+                mcp_add_names(out, client->switches, client_switches_all(client->switches));
+}
+
+static void add_warning(struct text *out, const struct mcp_client *client)
+{
+        text_format(out, "%s keeps its own tools, which ringwall does not confine: ", client->title);
+        add_own_tools(out, client);
+        if (client->switches)
+                text_add(out, "; --only switches them off\n");
+        else
+                text_format(out, "; no file switches them off: %s\n", client->by_hand);
+}
+
+/* Are the client's own tools off already? A file that cannot be read does not switch them off. */
+static bool are_tools_off(struct install *in)
+{
+        struct client_file *f = mcp_switches_file(&in->place);
+        CLEANUP_CONFIG_CHANGE struct edit_result query = { 0 };
+        struct error e = { 0 };
+        if (!f)
+                return false;
+        if (!f->content.data && client_config_file_read(in->place.root, f->path, CONFIG_BYTES_MAX, &f->content, &e) < 0)
+                return false;
+        const struct client_switches *s = in->client->switches;
+        (void)in->client->format->switch_on(s, 0, f->content.data, f->content.length, &query, &e);
+        return query.present == client_switches_all(s);
+}
+
+static void add_note(struct install *in, struct text *out)
+{
+        if (!in->only && !are_tools_off(in))
+                add_warning(out, in->client);
+        if (in->client->remaining)
+                text_format(out, "%s\n", in->client->remaining);
+}
+
+/* --- the verb --- */
+
+static int print_all(struct install *in)
+{
+        CLEANUP_TEXT struct text note = { 0 };
+        for (size_t i = 0; i < CLIENT_FILES_MAX; i++) {
+                int failed = print_file(in, &in->place.files[i]);
+                if (failed)
+                        return failed;
+        }
+        add_note(in, &note);
+        if (note.length)
+                (void)program_print_error(&note);
+        return 0;
+}
+
+static int write_all(struct install *in)
 {
         CLEANUP_TEXT struct text out = { 0 };
-        text_format(&out, outcome == EDIT_REPLACED ? "replaced '%s' in %s\n" : "added '%s' to %s\n", in->entry.name,
-                    printable(in, f->held.path));
-        if (backup->length)
-                text_format(&out, "backup: %s\n", printable(in, backup->data));
-        text_add(&out, backup->length ? "to undo: mv " : "to undo: rm ");
-        if (backup->length) {
-                mcp_client_add_word(&out, backup->data);
-                text_add(&out, " ");
+        bool changed = false;
+        int failed = 0;
+        for (size_t i = 0; !failed && i < CLIENT_FILES_MAX; i++)
+                if (concerns(in, &in->place.files[i]))
+                        failed = change_file(in, &in->place.files[i]);
+        for (size_t i = 0; !failed && i < CLIENT_FILES_MAX; i++) {
+                struct client_file *f = &in->place.files[i];
+                if (!concerns(in, f))
+                        continue;
+                failed = f->changed ? mcp_write_file(&in->place, f) : 0;
+                if (failed)
+                        break;
+                if (f->has_entry)
+                        add_entry_report(in, f, &out);
+                if (f->has_switches && in->only)
+                        add_switches_report(in, f, &out);
+                if (f->backup.length)
+                        text_format(&out, "backup: %s\n", mcp_printable(&in->place, f->backup.data));
+                changed |= f->changed != NULL;
         }
-        mcp_client_add_word(&out, f->held.path);
-        text_format(&out, "\n%s will read it at its next start\n", in->client->title);
-        return program_print(&out, 0);
+        if (changed && !failed) {
+                add_undo(in, &out);
+                text_format(&out, "%s will read it at its next start\n", in->client->title);
+        }
+        if (!failed)
+                add_note(in, &out);
+        return out.length ? program_print(&out, failed) : failed;
 }
 
-/* A user's file may contain secrets; a project's file is shared by all who work on the project. */
-static mode_t mode_of_new(const struct install *in)
+static int install(struct install *in)
 {
-        mode_t mask = umask(0);
-        (void)umask(mask);
-        return in->scope == MCP_SCOPE_USER ? 0600 : 0666 & ~mask;
-}
-
-static int write_entry(struct install *in)
-{
-        CLEANUP_CONFIG_FILE struct client_config_file f = CONFIG_FILE_NONE;
-        CLEANUP_CONFIG_CHANGE struct edit_result change = { 0 };
-        CLEANUP_TEXT struct text backup = { 0 };
-        struct error e = { 0 };
-        if (client_config_file_read(in->root, in->file, CONFIG_BYTES_MAX, &f, &e) < 0)
-                return program_error(verb, "%s", e.text);
-        bool force = options_has(in->options, MCP_OPTION_FORCE);
-        int outcome = in->client->format->set(&in->entry, f.data, f.length, force, &change, &e);
-        if (outcome < 0)
-                return refuse_edit(in, &f, &change, &e);
-        if (outcome == EDIT_CONFLICT)
-                return refuse_different(in, &f, &change);
-        if (outcome == EDIT_UNCHANGED) {
-                CLEANUP_TEXT struct text out = { 0 };
-                text_format(&out, "'%s' is already there: %s\n", in->entry.name, printable(in, f.held.path));
-                return program_print(&out, 0);
-        }
-        if (client_config_file_write(&f, &change.text, mode_of_new(in), &backup, &e) < 0)
-                return program_error(verb, "%s", e.text);
-        return print_written(in, &f, outcome, &backup);
+        in->options = in->place.options;
+        in->client = in->place.client;
+        in->arena = in->place.arena;
+        in->entry.name = in->place.name;
+        in->entry.section = in->client->section;
+        in->only = options_has(in->options, MCP_OPTION_ONLY);
+        if (in->only && !in->client->switches)
+                return program_error(verb, "--only: no file of %s switches off its own tools; %s", in->client->title,
+                                     in->client->by_hand);
+        int failed = make_entry(in);
+        if (failed)
+                return failed;
+        return options_has(in->options, MCP_OPTION_WRITE) ? write_all(in) : print_all(in);
 }
 
 int verb_mcp_install(struct options_result *r)
 {
-        CLEANUP_ARENA struct arena *arena = arena_new(ARENA_BYTES_MAX);
-        struct install in = { .options = r, .client = mcp_client_find(r->positionals[0]), .arena = arena };
-        if (!arena)
-                return program_error(verb, "no memory");
-        if (!in.client)
-                return program_usage_error(verb, "unknown client '%s'; use one of %s",
-                                           printable(&in, r->positionals[0]), mcp_install_usage.synopsis);
-        if (options_has(r, MCP_OPTION_PRINT) && options_has(r, MCP_OPTION_WRITE))
-                return program_usage_error(verb, "--print and --write exclude each other");
-        int failed = choose_name(&in);
+        struct install in = { 0 };
+        int failed = mcp_place_find(verb, r, &in.place);
         if (!failed)
-                failed = choose_file(&in);
-        if (!failed)
-                failed = make_entry(&in);
-        if (!failed)
-                failed = options_has(r, MCP_OPTION_WRITE) ? write_entry(&in) : print_entry(&in);
+                failed = install(&in);
         json_decref(in.entry.value);
+        mcp_place_done(&in.place);
         return failed;
 }

@@ -1,4 +1,4 @@
-/* The options of mcp and mcp install; see mcp_options.h. */
+/* The options of mcp, mcp install and mcp uninstall; see mcp_options.h. */
 #include "cli/mcp_options.h"
 
 #include "box/load_flags.h"
@@ -55,6 +55,8 @@ static const struct option_row install_rows[] = {
           "Configure the client for your user, which is the default, or only for the current directory." },
         { MCP_OPTION_NAME, 0, "name", "NAME", OPTION_FREE, false, file,
           "The server's name in the client's configuration; ringwall by default." },
+        { MCP_OPTION_ONLY, 0, "only", NULL, OPTION_NONE, false, file,
+          "Also switch off the client's own tools, which ringwall does not confine." },
         { MCP_OPTION_FORCE, 0, "force", NULL, OPTION_NONE, false, file, "Replace another server of that name." },
 };
 static const struct options_table install_table = OPTIONS_TABLE(install_rows);
@@ -64,6 +66,10 @@ static const char *const install_description[] = {
         "in, and the client's own command for adding it, if there is one. With --write the entry is added to that "
         "file, and the rest of the file does not change. The options of 'ringwall mcp' become part of the entry; "
         "relative paths are made absolute.",
+        "The client keeps its own tools, such as Bash and Edit, which no box confines. Which they are is printed. With "
+        "--only they are switched off in the client's settings, so that the agent has only the tools of 'ringwall "
+        "mcp'. Cursor and VS Code have no such settings in a file: for them --only is refused, and the error says what "
+        "to do by hand.",
         "Without --workspace the tools work in the directory in which the client starts the server; for cursor and "
         "vscode, in the folder that is open.",
         NULL
@@ -71,6 +77,7 @@ static const char *const install_description[] = {
 
 static const struct options_example install_examples[] = {
         { "ringwall mcp install claude", "Print the entry for Claude Code." },
+        { "ringwall mcp install claude --only --write", "Give Claude Code no tools but those of ringwall." },
         { "ringwall mcp install codex --write --readonly", "Let Codex read files, but not change them." },
         { "ringwall mcp install vscode --write --scope project", "Only for this folder: .vscode/mcp.json." },
         { 0 },
@@ -86,4 +93,45 @@ const struct options_verb mcp_install_usage = {
         .tables = { &install_table, &tools, &flags_tool_options, &flags_options },
         .description = install_description,
         .examples = install_examples,
+};
+
+static const struct option_row uninstall_rows[] = {
+        { MCP_OPTION_PRINT, 0, "print", NULL, OPTION_NONE, false, file,
+          "Print what would be removed, and change nothing; the default." },
+        { MCP_OPTION_WRITE, 0, "write", NULL, OPTION_NONE, false, file,
+          "Remove it from the file, and keep a backup beside it." },
+        { MCP_OPTION_SCOPE, 0, "scope", "user|project", OPTION_WORDS, false, file,
+          "Change your user's configuration, which is the default, or that of the current directory." },
+        { MCP_OPTION_NAME, 0, "name", "NAME", OPTION_FREE, false, file,
+          "The server's name in the client's configuration; ringwall by default." },
+        { MCP_OPTION_FORCE, 0, "force", NULL, OPTION_NONE, false, file,
+          "Remove the server of that name even if it does not start ringwall." },
+};
+static const struct options_table uninstall_table = OPTIONS_TABLE(uninstall_rows);
+
+static const char *const uninstall_description[] = {
+        "Prints what 'ringwall mcp install' has put into the client's files. With --write it is removed: the server, "
+        "and what --only has added to switch off the client's own tools. The rest of the files does not change. A "
+        "file in which nothing is left is removed. Without a server of that name the exit status is 0 too.",
+        "The client's own tools are switched on if all are off that --only switches off. Those that were off before "
+        "--only, which the backups tell, stay off.",
+        NULL
+};
+
+static const struct options_example uninstall_examples[] = {
+        { "ringwall mcp uninstall claude", "Print what would be removed." },
+        { "ringwall mcp uninstall codex --write", "Undo 'ringwall mcp install codex --write'." },
+        { 0 },
+};
+
+const struct options_verb mcp_uninstall_usage = {
+        .path = "mcp uninstall",
+        .summary = "Remove 'ringwall mcp' from a client",
+        .synopsis = "claude|codex|gemini|cursor|vscode",
+        .positional = OPTION_WORDS,
+        .positionals_min = 1,
+        .positionals_max = 1,
+        .tables = { &uninstall_table },
+        .description = uninstall_description,
+        .examples = uninstall_examples,
 };

@@ -12,9 +12,10 @@ enum mcp_option {
         MCP_OPTION_WRITE,
         MCP_OPTION_SCOPE,
         MCP_OPTION_NAME,
+        MCP_OPTION_ONLY,
         MCP_OPTION_FORCE,
 };
 
-extern const struct options_verb mcp_usage, mcp_install_usage;
+extern const struct options_verb mcp_usage, mcp_install_usage, mcp_uninstall_usage;
 
 #endif

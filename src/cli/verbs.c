@@ -132,6 +132,7 @@ const struct verb verbs[] = {
         { .usage = &policy_show, .run = verb_policy_show },
         { .usage = &policy_schema, .run = verb_policy_schema },
         { .usage = &mcp_install_usage, .run = verb_mcp_install }, /* must come before mcp, its first word */
+        { .usage = &mcp_uninstall_usage, .run = verb_mcp_uninstall },
         { .usage = &mcp_usage, .helper = "ringwall-mcp" },
         { .usage = &doctor_usage, .helper = "ringwall-doctor" },
         { .usage = &help, .run = verb_help },

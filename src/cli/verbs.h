@@ -49,6 +49,7 @@ int verb_policy_check(struct options_result *r);
 int verb_policy_show(struct options_result *r);
 int verb_policy_schema(struct options_result *r);
 int verb_mcp_install(struct options_result *r);
+int verb_mcp_uninstall(struct options_result *r);
 int verb_help(struct options_result *r);
 int verb_version(struct options_result *r);
 

@@ -231,7 +231,8 @@ def test_bash_completes_verbs(bash, verbs):
     assert bash('help', 'policy', 'sho') == ['show']
     assert bash('--v') == ['--version']
     assert bash('nonsense', '') == []
-    assert bash('mcp', 'ins') == bash('mcp', 'install') == bash('help', 'mcp', '') == ['install']
+    assert bash('mcp', 'ins') == bash('mcp', 'install') == ['install']
+    assert bash('help', 'mcp', '') == ['install', 'uninstall']
 
 
 def test_bash_completes_every_option_of_every_verb(bash, ringwall, verbs):

@@ -1,64 +1,49 @@
 """`ringwall mcp install` prints an entry in the client's format, keeps everything else in a file that it writes to, and
-the written entry starts a server."""
+the written entry starts a server. With --only it switches off the client's own tools."""
 import json
 import os
 import re
 import stat
 import subprocess
-import tomllib
 
 import pytest
+
+from client_files import (CLIENTS, SWITCHED_OFF, SWITCHES, entry_of, existing, file_calls, find_path, names_of,
+                          neighbours, parse, switches_of)
 
 REFUSED = 125
 READONLY_TOOLS = ['Read', 'List', 'Glob', 'Grep', 'WebFetch']
 
-# name: (the user's file, the project's file, the section, the keys of an entry)
-CLIENTS = {
-    'claude': ('.claude.json', '.mcp.json', 'mcpServers', {'type', 'command', 'args'}),
-    'codex': ('.codex/config.toml', '.codex/config.toml', 'mcp_servers', {'command', 'args'}),
-    'gemini': ('.gemini/settings.json', '.gemini/settings.json', 'mcpServers', {'command', 'args'}),
-    'cursor': ('.cursor/mcp.json', '.cursor/mcp.json', 'mcpServers', {'type', 'command', 'args'}),
-    'vscode': ('.config/Code/User/mcp.json', '.vscode/mcp.json', 'servers', {'type', 'command', 'args'}),
+# What is said about the tools that the client keeps, with and without --only.
+REMAINING = {'codex': 'Codex also keeps apply_patch, which edits files, and web_search: no feature switches them off. '
+                      'In the same file, sandbox_mode = "read-only" makes it ask before each edit, and web_search = '
+                      '"disabled" ends the search.\n'}
+OWN_TOOLS = {
+    'claude': 'Claude Code keeps its own tools, which ringwall does not confine: Bash, PowerShell, Monitor, Read, '
+              'Edit, Write, NotebookEdit, Glob, Grep, LSP, EnterWorktree, ExitWorktree, WebFetch, WebSearch; --only '
+              'switches them off\n',
+    'codex': 'Codex keeps its own tools, which ringwall does not confine: exec_command, write_stdin, view_image; '
+             '--only switches them off\n' + REMAINING['codex'],
+    'gemini': 'Gemini CLI keeps its own tools, which ringwall does not confine: run_shell_command, '
+              'list_background_processes, read_background_output, read_file, read_many_files, write_file, replace, '
+              'glob, grep_search, list_directory, web_fetch, google_web_search; --only switches them off\n',
+    'cursor': "Cursor keeps its own tools, which ringwall does not confine: commands in its terminal, editing, reading "
+              "and searching files, the web; no file switches them off: in Cursor Settings, Agents, choose the run "
+              "mode that asks, and refuse its calls\n",
+    'vscode': "VS Code keeps its own tools, which ringwall does not confine: edit, execute, read, search, web; no file "
+              "switches them off: in the Chat view choose Configure Tools, and leave only ringwall's selected\n",
 }
+each_switchable = pytest.mark.parametrize('client', SWITCHES)
 JSON_CLIENTS = [name for name in CLIENTS if name != 'codex']
 FOLDER = {'cursor': '${workspaceFolder}', 'vscode': '${workspaceFolder}'}
 each_client = pytest.mark.parametrize('client', CLIENTS)
 each_scope = pytest.mark.parametrize('scope', ['user', 'project'])
 
-# Files with unusual formatting: every byte must be kept.
-EXISTING = {
-    'json': '{\n\t"theme" : "d\\u0061rk",\n\t"cost": 0.1, "big": 1E4,\n\t"SECTION": {\n\t\t"other": {"command": "o", '
-            '"x": 1.50}\n'
-            '\t},\n\t"z": [ ]\n}\n',
-    'toml': '# mine\nmodel = "o"   # best\n\n[mcp_servers.other]\ncommand = \'o\'\nargs = [\n  "a",\n]\n\n[tui]\nx = '
-            '1\n',
-}
-
-
-def parse(client, text):
-    return tomllib.loads(text) if client == 'codex' else json.loads(text)
-
-
-def entry_of(client, text, name='ringwall'):
-    return parse(client, text)[CLIENTS[client][2]][name]
-
-
-def existing(client):
-    return EXISTING['toml' if client == 'codex' else 'json'].replace('SECTION', CLIENTS[client][2])
-
 
 @pytest.fixture
 def config_path(home, workspace):
     """The path of a client's file; makes its directory: config_path('codex', 'user') -> path."""
-    def find_path(client, scope='user'):
-        path = home / CLIENTS[client][0] if scope == 'user' else workspace / CLIENTS[client][1]
-        path.parent.mkdir(parents=True, exist_ok=True)
-        return path
-    return find_path
-
-
-def neighbours(path):
-    return sorted(entry.name for entry in path.parent.iterdir() if entry != path)
+    return lambda client, scope='user': find_path(CLIENTS[client], home, workspace, scope)
 
 
 def ask_server(command, arguments, cwd, home):
@@ -96,7 +81,9 @@ def test_printing_is_the_default_and_prints_a_complete_file(ringwall, build, hom
     assert entry['command'] == str(build / 'ringwall')
     assert entry['args'] == ['mcp', '--workspace', str(workspace), '--readonly', '--level', 'standard']
     path = home / CLIENTS[client][0] if scope == 'user' else workspace / CLIENTS[client][1]
-    assert re.fullmatch(rf'put this into {re.escape(str(path))}(, or run: \w+ .+)?\n', result.stderr)
+    hint, own_tools = result.stderr.split('\n', 1)
+    assert re.fullmatch(rf'put this into {re.escape(str(path))}(, or run: \w+ .+)?', hint)
+    assert own_tools == OWN_TOOLS[client]
     assert result.stdout == ringwall('mcp', 'install', client, '--print', '--scope', scope, '--workspace', '.',
                                      '--readonly',
                                      '--level', 'standard').stdout
@@ -124,8 +111,8 @@ def test_clients_own_command_adds_the_same_entry(ringwall, tmp_path, workspace, 
     odd.mkdir()
     result = ringwall('mcp', 'install', client, '--scope', scope, '--name', 'a-b_1', '--workspace', '.', cwd=odd)
     assert result.returncode == 0, result.stderr
-    line = result.stderr.split(', or run: ')[1]
-    assert result.stderr.count('\n') == 1
+    line, rest = result.stderr.split(', or run: ')[1].split('\n', 1)
+    assert rest == OWN_TOOLS[client]
     program = tmp_path / 'bin' / line.split()[0]
     program.parent.mkdir()
     program.write_text('#!/usr/bin/python3\nimport json, sys\nprint(json.dumps(sys.argv[1:]))\n')
@@ -161,7 +148,8 @@ def test_written_file_starts_a_server(ringwall, build, home, workspace, config_p
     path = home / CLIENTS[client][0] if scope == 'user' else workspace / CLIENTS[client][1]
     result = ringwall('mcp', 'install', client, '--write', '--scope', scope, '--readonly')
     assert (result.returncode, result.stderr) == (0, '')
-    assert result.stdout.startswith(f"added 'ringwall' to {path}\nto undo: rm {path}\n")
+    undo = f'to undo: ringwall mcp uninstall {client}{" --scope project" if scope == "project" else ""} --write\n'
+    assert result.stdout.startswith(f"added 'ringwall' to {path}\n{undo}") and OWN_TOOLS[client] in result.stdout
     assert path.read_text() == ringwall('mcp', 'install', client, '--scope', scope, '--readonly').stdout
     mask = os.umask(0)
     os.umask(mask)
@@ -182,7 +170,7 @@ def test_everything_else_in_a_file_is_kept(ringwall, config_path, client, scope)
     result = ringwall('mcp', 'install', client, '--write', '--scope', scope)
     backup = path.with_name(path.name + '.ringwall-backup')
     assert (result.returncode, result.stderr) == (0, '')
-    assert f'backup: {backup}\nto undo: mv {backup} {path}\n' in result.stdout
+    assert f'backup: {backup}\nto undo: ringwall mcp uninstall {client} ' in result.stdout
     after = path.read_text()
     assert stat.S_IMODE(path.stat().st_mode) == stat.S_IMODE(backup.stat().st_mode) == 0o640
     assert backup.read_text() == before
@@ -208,7 +196,8 @@ def test_installing_twice_changes_nothing_the_second_time(ringwall, config_path,
     before = path.stat()
     for extra_flags in [], ['--force']:
         result = ringwall('mcp', 'install', client, '--write', '--readonly', *extra_flags)
-        assert (result.returncode, result.stdout, result.stderr) == (0, f"'ringwall' is already there: {path}\n", '')
+        assert (result.returncode, result.stderr) == (0, '')
+        assert result.stdout == f"'ringwall' is already there: {path}\n" + OWN_TOOLS[client]
     after = path.stat()
     assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
     assert [name for name in neighbours(path) if 'backup' in name] == [path.name + '.ringwall-backup']
@@ -231,6 +220,8 @@ def test_replacing_another_entry_needs_force_and_earlier_backups_are_kept(ringwa
         result = ringwall('mcp', 'install', client, '--write', '--force', flag)
         assert (result.returncode, result.stderr) == (0, '')
         assert result.stdout.startswith(f"{'replaced' if i else 'added'} 'ringwall' {'in' if i else 'to'} {path}\n")
+        backup = path.with_name(path.name + ('.ringwall-backup' if i == 0 else f'.ringwall-backup.{i}'))
+        assert f'backup: {backup}\n' in result.stdout and (f'to undo: mv {backup} {path}\n' in result.stdout) == (i > 0)
         states.append(path.read_text())
         assert flag in entry_of(client, states[-1])['args']
     for suffix, state in zip(['', '.1', '.2'], states):
@@ -258,6 +249,141 @@ def test_file_that_cannot_be_parsed_is_not_changed(ringwall, config_path, client
                       f'{"TOML" if client == "codex" else "JSON"} can be changed safely. Add this by hand:')
     assert rest == ringwall('mcp', 'install', client).stdout
     assert path.read_text() == text and not [name for name in neighbours(path) if 'ringwall' in name]
+
+
+# Switching off the client's own tools.
+
+@pytest.fixture
+def switches_path(home, workspace):
+    """The path of the file with a client's switches; makes its directory: switches_path('claude', 'user') -> path."""
+    return lambda client, scope='user': find_path(SWITCHES[client], home, workspace, scope)
+
+
+@each_switchable
+@each_scope
+def test_only_switches_off_the_clients_own_tools(ringwall, config_path, switches_path, client, scope):
+    path, switches = config_path(client, scope), switches_path(client, scope)
+    result = ringwall('mcp', 'install', client, '--only', '--write', '--scope', scope)
+    assert (result.returncode, result.stderr) == (0, '')
+    assert f"added 'ringwall' to {path}\n" in result.stdout
+    assert f'switched off in {switches}: {names_of(client)}\n' in result.stdout
+    assert 'keeps its own tools' not in result.stdout and REMAINING.get(client, '') in result.stdout
+    assert switches_of(client, switches.read_text()) == SWITCHED_OFF[client]
+    assert entry_of(client, path.read_text())['args'][0] == 'mcp'
+    again = ringwall('mcp', 'install', client, '--only', '--write', '--scope', scope)
+    assert again.stdout == (f"'ringwall' is already there: {path}\nalready off in {switches}: {names_of(client)}\n" +
+                            REMAINING.get(client, ''))
+    # Without --only nothing is said about tools that are off.
+    for flag in '--print', '--write':
+        result = ringwall('mcp', 'install', client, flag, '--scope', scope)
+        assert result.returncode == 0 and 'keeps its own tools' not in result.stdout + result.stderr
+
+
+@each_switchable
+def test_only_can_be_added_later(ringwall, config_path, switches_path, client):
+    path, switches = config_path(client), switches_path(client)
+    ringwall('mcp', 'install', client, '--write', check=True)
+    before = path.read_text()
+    result = ringwall('mcp', 'install', client, '--only', '--write')
+    assert (result.returncode, result.stderr) == (0, '')
+    assert result.stdout.startswith(f"'ringwall' is already there: {path}\nswitched off in {switches}: ")
+    # Uninstalling would undo more than this step.
+    undo = f'mv {path}.ringwall-backup {path}' if path == switches else f'rm {switches}'
+    assert f'to undo: {undo}\n' in result.stdout
+    subprocess.run(undo.split(), check=True)
+    assert path.read_text() == before and (path == switches or not switches.exists())
+
+
+@each_switchable
+@each_scope
+def test_only_prints_what_it_would_write(ringwall, home, workspace, client, scope):
+    result = ringwall('mcp', 'install', client, '--only', '--scope', scope)
+    assert result.returncode == 0 and list(home.iterdir()) == [workspace] and not list(workspace.iterdir())
+    base = home if scope == 'user' else workspace
+    files = {base / CLIENTS[client][scope == 'project']: None, base / SWITCHES[client][scope == 'project']: None}
+    hints = result.stderr.splitlines(keepends=True)
+    assert [hint.split(', or run: ')[0].strip() for hint in hints[:len(files)]] == [f'put this into {path}'
+                                                                                    for path in files]
+    assert ''.join(hints[len(files):]) == REMAINING.get(client, '')
+    assert (', or run: ' in hints[0]) == (client == 'claude')       # else the command would do only half of it
+    ringwall('mcp', 'install', client, '--only', '--write', '--scope', scope, check=True)
+    assert result.stdout == ''.join(path.read_text() for path in files)
+
+
+@each_switchable
+def test_only_keeps_everything_else_in_the_files(ringwall, switches_path, config_path, client):
+    before = {
+        'claude': '{\n\t"model" : "d\\u0061rk",\n\t"permissions": {\n\t\t"deny": [\n\t\t\t"WebFetch",\n'
+                  '\t\t\t"Bash(su:*)"\n\t\t], "allow": []\n\t},\n\t"z": 1.50\n}\n',
+        'codex': '# mine\nmodel = "o"\n\n[features]  # of Codex\nview_image = false\nweb = true # yes\n# end\n\n'
+                 '[tui]\n',
+        'gemini': '{"theme":"d\\u0061rk","tools":{"exclude": ["web_fetch", "save_memory"],"x":1.50}}',
+    }[client]
+    kept = {'claude': 'WebFetch', 'codex': 'view_image', 'gemini': 'web_fetch'}[client]
+    path = switches_path(client)
+    path.write_text(before)
+    result = ringwall('mcp', 'install', client, '--only', '--write')
+    assert (result.returncode, result.stderr) == (0, '')
+    assert f'already off in {path}: {kept}\n' in result.stdout and f'{kept}, ' not in result.stdout
+    after, now = path.read_text(), switches_of(client, path.read_text())
+    assert path.with_name(path.name + '.ringwall-backup').read_text() == before
+    if client == 'codex':
+        assert after.startswith(before.replace('# end', 'shell_tool = false\nunified_exec = false\n# end'))
+        assert now == {**SWITCHED_OFF['codex'], 'web': True}
+    else:
+        others = [name for name in SWITCHED_OFF[client] if name != kept]
+        assert now == switches_of(client, before) + others
+        for name in others:
+            after = re.sub(rf',\s*"{name}"', '', after)
+        if client == 'claude':
+            assert after == before
+
+
+def test_feature_that_is_on_in_codex_is_switched_off(ringwall, config_path):
+    path = config_path('codex')
+    path.write_text('[features]\nshell_tool = true  # needed\n')
+    ringwall('mcp', 'install', 'codex', '--only', '--write', check=True)
+    assert path.read_text().startswith('[features]\nshell_tool = false  # needed\nunified_exec = false\n')
+    assert switches_of('codex', path.read_text()) == SWITCHED_OFF['codex']
+
+
+@pytest.mark.parametrize('client, by_hand', [
+    ('cursor', 'no file of Cursor switches off its own tools; in Cursor Settings, Agents, choose the run mode that '
+               'asks, and refuse its calls'),
+    ('vscode', "no file of VS Code switches off its own tools; in the Chat view choose Configure Tools, and leave only "
+               "ringwall's selected"),
+])
+@pytest.mark.parametrize('flags', [[], ['--write']], ids=['print', 'write'])
+def test_only_is_refused_where_no_file_can_do_it(ringwall, home, workspace, client, by_hand, flags):
+    result = ringwall('mcp', 'install', client, '--only', *flags)
+    assert (result.returncode, result.stdout) == (REFUSED, '')
+    assert result.stderr == f'ringwall mcp install: --only: {by_hand}\n'
+    assert list(home.iterdir()) == [workspace]
+
+
+@pytest.mark.parametrize('client, text, where', [
+    ('claude', '{"permissions": []}', '1:17: this must be an object'),
+    ('claude', '{"permissions": {"deny": "Bash"}}', '1:26: this must be a list'),
+    ('claude', '{"a": 1,}', "1:9: string or '}' expected near '}'"),
+    ('codex', 'features = { shell_tool = true }\n', '1:1: the settings are not written as a table here'),
+    ('codex', 'features.shell_tool = true\n', '1:1: the settings are not written as a table here'),
+    ('gemini', '{\n "tools": {"exclude": {}}}', '2:23: this must be a list'),
+])
+def test_nothing_is_written_if_one_of_the_files_cannot_be_edited(ringwall, config_path, switches_path, client, text,
+                                                                 where):
+    path, switches = config_path(client), switches_path(client)
+    switches.write_text(text)
+    result = ringwall('mcp', 'install', client, '--only', '--write')
+    assert (result.returncode, result.stdout) == (REFUSED, '')
+    assert result.stderr.startswith(f'ringwall mcp install: {switches}:{where}\nNothing was written: ')
+    assert all(name in result.stderr for name in SWITCHED_OFF[client])
+    assert switches.read_text() == text and (path == switches or not path.exists())
+
+
+def test_settings_of_claude_move_with_its_directory(ringwall, tmp_path):
+    ringwall('mcp', 'install', 'claude', '--only', '--write', env={'CLAUDE_CONFIG_DIR': str(tmp_path / 'else')},
+             check=True)
+    assert switches_of('claude', (tmp_path / 'else/settings.json').read_text()) == SWITCHED_OFF['claude']
 
 
 # Symbolic links.
@@ -342,14 +468,6 @@ def install_with_fault(build, home, log, client, fault_at, action):
                           capture_output=True, text=True, timeout=60)
 
 
-def file_calls(log):
-    """The numbers of the calls that work on files."""
-    calls = [line.split(' ', 3) for line in log.read_text().splitlines()]
-    return [int(number) for _, number, name, *_ in calls if name in (
-        'openat', 'openat2', 'read', 'write', 'fsync', 'fchmod', 'fchown', 'renameat2', 'unlinkat', 'close',
-        'getrandom')]
-
-
 @pytest.mark.parametrize('client', ['claude', 'codex'])
 def test_after_a_kill_at_any_call_the_file_is_the_old_or_the_new_one(build, home, tmp_path, config_path, client):
     path, log = config_path(client), tmp_path / 'log'
@@ -412,7 +530,7 @@ def test_directories_with_unusual_names_work(ringwall, home, workspace, config_p
     assert entry['args'][3:] == ['--policy', f'{odd}/policy.yaml', '--ro', f'{odd}/here']
     assert ask_server(entry['command'], entry['args'], '/', home)[1] == '1\tfound\n'
     assert ringwall('mcp', 'install', client, '--write', '--workspace', '.', '--policy', 'policy.yaml', '--ro', 'here',
-                    cwd=odd).stdout == f"'ringwall' is already there: {path}\n"
+                    cwd=odd).stdout == f"'ringwall' is already there: {path}\n" + OWN_TOOLS[client]
 
 
 def test_relative_paths_become_absolute_and_a_tilde_is_kept(ringwall, workspace, home):
@@ -460,6 +578,7 @@ def test_path_that_is_not_utf8_is_refused(ringwall, workspace):
     (['claude', 'codex'], "unexpected argument 'codex'"),
     (['claude', '--print', '--write'], '--print and --write exclude each other'),
     (['claude', '--scope', 'local'], "option '--scope' takes user|project, not 'local'"),
+    (['claude', '--only=yes'], "option '--only' takes no value"),
 ])
 def test_mistake_on_the_command_line_is_explained(ringwall, home, arguments, message):
     result = ringwall('mcp', 'install', *arguments)
