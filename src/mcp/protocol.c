@@ -11,6 +11,7 @@
  */
 #include "mcp/protocol.h"
 
+#include <errno.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -45,6 +46,9 @@ json_t *mcp_error(const json_t *id, int code, const char *message, json_t *data)
         return reply;
 }
 
+#define SERVER_INFO                                                                                                    \
+        "\"" MCP_META "serverInfo\":{\"name\":\"ringwall\",\"title\":\"ringwall\",\"version\":\"" RINGWALL_VERSION "\"}"
+
 static json_t *server_info(void)
 {
         return json_pack("{s:s, s:s, s:s}", "name", "ringwall", "title", "ringwall", "version", RINGWALL_VERSION);
@@ -67,19 +71,110 @@ json_t *mcp_notification(const char *method, json_t *params)
         return json_pack("{s:s, s:s, s:o}", "jsonrpc", "2.0", "method", method, "params", params);
 }
 
-json_t *mcp_tool_result(const json_t *answer)
+/* Adds the escape of one character, which has `length` bytes of valid UTF-8. */
+static void add_escape(struct text *out, const unsigned char *s, size_t length)
 {
-        const char *text = json_string_value(json_object_get(answer, "text"));
-        const char *image = json_string_value(json_object_get(answer, "image_type"));
-        json_t *details = json_object_get(answer, "details");
-        bool failed = json_is_true(json_object_get(answer, "is_error"));
-        json_t *content =
-                image ? json_pack("[{s:s, s:s, s:s}]", "type", "image", "data", text ? text : "", "mimeType", image)
-                      : json_pack("[{s:s, s:s}]", "type", "text", "text", text ? text : "");
-        json_t *result = json_pack("{s:o, s:b}", "content", content, "isError", failed);
-        if (result && details)
-                json_object_set_new(result, "_meta", json_pack("{s:O}", MCP_META_DETAILS, details));
-        return result;
+        static const char letters[128] = { ['\b'] = 'b', ['\t'] = 't', ['\n'] = 'n',  ['\f'] = 'f',
+                                           ['\r'] = 'r', ['"'] = '"',  ['\\'] = '\\' };
+        static const unsigned char lead_bits[] = { 0, 0x7f, 0x1f, 0x0f, 0x07 };
+        uint32_t c = s[0] & lead_bits[length];
+        for (size_t i = 1; i < length; i++)
+                c = c << 6 | (s[i] & 0x3fU);
+        if (c < 0x80 && letters[c])
+                text_add_bytes(out, (char[]){ '\\', letters[c] }, 2);
+        else if (c == 0x7f)
+                text_add(out, "\\u007f");
+        else if (c < 0x10000)
+                text_format(out, "\\u%04X", c);
+        else
+                text_format(out, "\\u%04X\\u%04X", 0xd800 + ((c - 0x10000) >> 10), 0xdc00 + (c & 0x3ff));
+}
+
+/* How many of the first bytes a string of JSON has as they are. */
+static size_t plain_length(const unsigned char *s, size_t length)
+{
+        size_t n = 0;
+        while (n < length && s[n] >= 0x20 && s[n] < 0x7f && s[n] != '"' && s[n] != '\\')
+                n++;
+        return n;
+}
+
+/* Adds valid UTF-8 as a string of JSON. Stops early when the reply is too long to be sent. */
+static void add_string(struct text *out, const char *bytes, size_t length)
+{
+        text_add(out, "\"");
+        while (length && out->length <= JSON_WRITE_MAX) {
+                size_t n = plain_length((const unsigned char *)bytes, length);
+                text_add_bytes(out, bytes, n);
+                if (n == 0) {
+                        n = text_utf8_sequence_length(bytes, length);
+                        add_escape(out, (const unsigned char *)bytes, n);
+                }
+                bytes += n;
+                length -= n;
+        }
+        text_add(out, "\"");
+}
+
+static void add_text(struct text *out, const struct text *t)
+{
+        add_string(out, t->data ? t->data : "", t->length);
+}
+
+static void add_details(struct text *out, const struct worker_message *answer)
+{
+        static const char *const literals[] = { "false", "true" };
+        text_add(out, "\"" MCP_META_DETAILS "\":{");
+        for (size_t i = 0; i < answer->field_count; i++) {
+                const struct worker_field *f = &answer->fields[i];
+                text_format(out, "%s\"%s\":", i ? "," : "", f->name);
+                switch (f->type) {
+                case WORKER_NULL:
+                        text_add(out, "null");
+                        break;
+                case WORKER_BOOLEAN:
+                        text_add(out, literals[f->number != 0]);
+                        break;
+                case WORKER_INTEGER:
+                        text_format(out, "%lld", (long long)f->number);
+                        break;
+                case WORKER_STRING:
+                        add_text(out, &f->string);
+                        break;
+                }
+        }
+        text_add(out, "}");
+}
+
+static void add_content(struct text *out, const struct worker_message *answer)
+{
+        bool is_image = *answer->image_type;
+        text_add(out, is_image ? "{\"type\":\"image\",\"data\":" : "{\"type\":\"text\",\"text\":");
+        add_text(out, &answer->text);
+        if (is_image)
+                text_format(out, ",\"mimeType\":\"%s\"", answer->image_type);
+        text_add(out, "}");
+}
+
+int mcp_write_tool_reply(struct text *out, const json_t *id, bool modern, const struct worker_message *answer)
+{
+        text_add(out, "{\"jsonrpc\":\"2.0\",\"id\":");
+        if (json_is_string(id))
+                add_string(out, json_string_value(id), json_string_length(id));
+        else
+                text_format(out, "%lld", (long long)json_integer_value(id));
+        text_add(out, ",\"result\":{\"content\":[");
+        add_content(out, answer);
+        text_add(out, answer->is_error ? "],\"isError\":true" : "],\"isError\":false");
+        if (answer->field_count || modern)
+                text_add(out, ",\"_meta\":{");
+        if (answer->field_count)
+                add_details(out, answer);
+        if (modern)
+                text_add(out, answer->field_count ? "," SERVER_INFO : SERVER_INFO);
+        text_add(out, answer->field_count || modern ? "}" : "");
+        text_add(out, modern ? ",\"resultType\":\"complete\"}}" : "}}");
+        return out->failed ? -ENOMEM : out->length > JSON_WRITE_MAX ? -EFBIG : 0;
 }
 
 json_t *mcp_tool_error(const char *why)

@@ -9,7 +9,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/text.h"
 #include "mcp/request_id.h"
+#include "session/worker_message.h"
 #include "tools/tool.h"
 
 #define MCP_META "io.modelcontextprotocol/"
@@ -81,8 +83,11 @@ json_t *mcp_result(const json_t *id, bool modern, json_t *result);
 
 json_t *mcp_notification(const char *method, json_t *params);
 
-/* The result of a call, made from the tools' answer ({"is_error", "text", "details", "image_type"}). */
-json_t *mcp_tool_result(const json_t *answer);
+/*
+ * Adds the reply to a call, made from the tools' answer, as json_write() would write it: one line of ASCII. Returns 0;
+ * -EFBIG beyond JSON_WRITE_MAX, -ENOMEM, and then `out` must not be used.
+ */
+int mcp_write_tool_reply(struct text *out, const json_t *id, bool modern, const struct worker_message *answer);
 
 /* The result of a call that failed or was lost. */
 json_t *mcp_tool_error(const char *why);

@@ -349,7 +349,11 @@ static const char *find_header(const struct pending_request *x, const char *name
         return r->connection ? http_request_header(&r->connection->request, name) : NULL;
 }
 
-static const struct transport_ops route = { send_message, detach_request, find_header };
+static const struct transport_ops route = {
+        .send = send_message,
+        .detach = detach_request,
+        .header = find_header,
+};
 
 static void on_stream_timer(evutil_socket_t fd, short what, void *data)
 {

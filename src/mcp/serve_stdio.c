@@ -25,14 +25,25 @@ struct client {
         bool input_ended;
 };
 
+static void write_line(struct client *c, struct text *line)
+{
+        text_add(line, "\n");
+        if (line->failed || fd_write_all(STDOUT_FILENO, line->data, line->length) < 0)
+                server_stop(c->server); /* the client has closed its end, or memory ran out */
+}
+
 static void send_message(struct client *c, json_t *message)
 {
         CLEANUP_TEXT struct text out = { 0 };
         if (message && json_write(message, &out, false) == 0)
-                text_add(&out, "\n");
-        if (out.length && (out.failed || fd_write_all(STDOUT_FILENO, out.data, out.length) < 0))
-                server_stop(c->server); /* the client has closed its end, or memory ran out */
+                write_line(c, &out);
         json_decref(message);
+}
+
+static void stop_after_last_reply(struct client *c, const struct pending_request *x)
+{
+        if (c->input_ended && x->session->waiting == 1)
+                server_stop(c->server);
 }
 
 static void send_line(struct pending_request *x, json_t *message, bool last, int status)
@@ -40,11 +51,17 @@ static void send_line(struct pending_request *x, json_t *message, bool last, int
         struct client *c = x->transport;
         (void)status;
         send_message(c, message);
-        if (last && c->input_ended && x->session->waiting == 1)
-                server_stop(c->server);
+        if (last)
+                stop_after_last_reply(c, x);
 }
 
-static const struct transport_ops route = { .send = send_line };
+static void send_tool_reply(struct pending_request *x, struct text *line)
+{
+        write_line(x->transport, line);
+        stop_after_last_reply(x->transport, x);
+}
+
+static const struct transport_ops route = { .send = send_line, .send_tool_reply = send_tool_reply };
 
 static void take_line(struct client *c, const char *line, size_t length)
 {

@@ -100,14 +100,54 @@ static bool scrub(const struct pending_request *x, json_t *value)
         return !failed;
 }
 
-/* Sends the result of a call, made by the tool or by the server in its place. */
+static void refuse_unscrubbed(struct pending_request *x)
+{
+        request_answer_result(x, mcp_tool_error("the result could not be searched for secrets, so it is not shown"));
+}
+
+/* Sends the result of a call that the server makes in place of the tool. */
 static void send_tool_result(struct pending_request *x, json_t *result)
 {
-        if (!scrub(x, result)) {
-                json_decref(result);
-                result = mcp_tool_error("the result could not be searched for secrets, so it is not shown");
+        if (scrub(x, result)) {
+                request_answer_result(x, result);
+                return;
         }
-        request_answer_result(x, result);
+        json_decref(result);
+        refuse_unscrubbed(x);
+}
+
+/* Removes secrets from the strings of an answer, as scrub() does; image data is not scanned. */
+static bool scrub_answer(const struct pending_request *x, struct worker_message *answer)
+{
+        const struct gate *gate = x->session->server->gate;
+        bool ok = !gate || *answer->image_type || scrub_text(gate->scrubber, &answer->text) == 0;
+        for (size_t i = 0; gate && ok && i < answer->field_count; i++)
+                ok = scrub_text(gate->scrubber, &answer->fields[i].string) == 0;
+        CLEANUP_JSON json_t *removed = gate ? scrubber_take_counts(gate->scrubber) : NULL;
+        record_secrets(x, removed);
+        return ok;
+}
+
+/* Sends the tool's answer. A route that takes no line gets it parsed: the server wrote it, so it is valid. */
+static void send_tool_answer(struct pending_request *x, struct worker_message *answer)
+{
+        CLEANUP_TEXT struct text line = { 0 };
+        json_t *reply = NULL;
+        record_secrets(x, answer->secrets); /* the worker removed these */
+        if (!scrub_answer(x, answer)) {
+                refuse_unscrubbed(x);
+                return;
+        }
+        int r = mcp_write_tool_reply(&line, x->message.id, x->message.modern, answer);
+        if (r == 0 && x->route->send_tool_reply) {
+                x->route->send_tool_reply(x, &line);
+                free_request(x);
+                return;
+        }
+        if (r == 0)
+                (void)json_parse_bounded(line.data, line.length, JSON_WRITE_MAX, JSON_DEPTH_MAX, &reply, NULL, NULL,
+                                         NULL);
+        send_reply(x, reply, 200);
 }
 
 static struct pending_request *find_call(const struct session *s, json_int_t call)
@@ -170,44 +210,40 @@ static const json_t *progress_token(const struct pending_request *x)
         return json_is_string(token) || json_is_integer(token) ? token : NULL;
 }
 
-static void send_progress(struct pending_request *x, const json_t *report)
+static void send_progress(struct pending_request *x, const struct worker_message *report)
 {
         const json_t *token = progress_token(x);
-        json_int_t progress = json_integer_value(json_object_get(report, "progress"));
-        const char *message = json_string_value(json_object_get(report, "message"));
-        if (!token || progress <= x->progress)
+        if (!token || report->progress <= x->progress)
                 return;
-        x->progress = progress;
-        json_t *params = json_pack("{s:O, s:I, s:s}", "progressToken", token, "progress", progress, "message",
-                                   message ? message : "");
+        x->progress = report->progress;
+        json_t *params = json_pack("{s:O, s:I, s:s}", "progressToken", token, "progress", x->progress, "message",
+                                   report->text.data ? report->text.data : "");
         if (scrub(x, params))
                 request_send(x, mcp_notification("notifications/progress", params));
         else
                 json_decref(params);
 }
 
-static void handle_answer(struct session *s, const json_t *answer)
+static void handle_worker_message(struct session *s, struct worker_message *m)
 {
-        json_int_t call = json_integer_value(json_object_get(answer, "id"));
-        struct pending_request *x = call ? find_call(s, call) : NULL;
-        if (x && json_object_get(answer, "progress"))
-                send_progress(x, answer);
-        else if (x) {
-                record_secrets(x, json_object_get(answer, "secrets")); /* the worker removed these */
-                send_tool_result(x, mcp_tool_result(answer));
-        }
+        struct pending_request *x = m->call ? find_call(s, m->call) : NULL;
+        if (x && m->is_progress)
+                send_progress(x, m);
+        else if (x)
+                send_tool_answer(x, m);
 }
 
 static void on_tools(evutil_socket_t fd, short what, void *data)
 {
         struct session *s = data;
-        json_t *answer = NULL;
         (void)fd;
         (void)what;
         int r = channel_pump(&s->channel);
-        while (r == 0 && (r = worker_receive(&s->channel, &answer)) == 1) {
-                handle_answer(s, answer);
-                json_decref(answer);
+        while (r == 0) {
+                CLEANUP_WORKER_MESSAGE struct worker_message m = { 0 };
+                if ((r = worker_receive(&s->channel, &m)) != 1)
+                        break;
+                handle_worker_message(s, &m);
                 r = 0;
         }
         if (r < 0 || s->channel.peer_closed)
@@ -279,7 +315,6 @@ static void answer_call(struct pending_request *x)
         struct session *s = x->session;
         const json_t *params = x->message.params, *arguments = json_object_get(params, "arguments");
         const struct tool *tool = mcp_find_tool(s->server->offer, params);
-        CLEANUP_JSON json_t *no_arguments = json_object();
         CLEANUP_TEXT struct text sentence = { 0 };
         struct error e = { 0 };
         if (!tool) {
@@ -299,8 +334,7 @@ static void answer_call(struct pending_request *x)
                 return;
         }
         if (r == 0)
-                r = worker_call(&s->channel, s->last_call + 1, tool->name, arguments ? arguments : no_arguments,
-                                progress_token(x) != NULL);
+                r = worker_call(&s->channel, s->last_call + 1, tool->name, arguments, progress_token(x) != NULL);
         if (r < 0) {
                 send_tool_result(x, mcp_tool_error(e.code ? e.text : "the call could not be sent"));
                 return;

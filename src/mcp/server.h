@@ -61,6 +61,8 @@ struct transport_ops {
         void (*detach)(struct pending_request *x);
         /* A header of the request, or NULL; valid only while the request is handed to the server. NULL for stdio. */
         const char *(*header)(const struct pending_request *x, const char *name);
+        /* Sends the reply to a call, a line of JSON without its end. NULL: send() gets it, parsed. */
+        void (*send_tool_reply)(struct pending_request *x, struct text *line);
 };
 
 /* A pending request. */

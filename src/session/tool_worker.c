@@ -1,7 +1,9 @@
 /*
  * Runs the tools in their box; see tool_worker.h.
  *
- *   server (in a box of its own)  ── frames of JSON ──  worker (in the session's box, behind every wall of the plan)
+ *   server (in a box of its own)  ── frames ──  worker (in the session's box, behind every wall of the plan)
+ *
+ * A call is JSON; an answer is not (worker_message.c).
  *
  * What it is for: the tools are processes of the box, so the kernel confines them like the commands that they start.
  * The server never opens a file for an agent.
@@ -82,27 +84,13 @@ static void end_scrubbing(void *stream)
 
 /* --- calls --- */
 
-static int send_json(struct worker *s, const json_t *json)
-{
-        CLEANUP_TEXT struct text out = { 0 };
-        int r = json ? json_write(json, &out, false) : -ENOMEM;
-        return r < 0 ? r : channel_queue_frame(&s->channel, out.data, out.length);
-}
-
 static int send_answer(struct worker *s, json_int_t id, const struct tool_result *answer)
 {
-        CLEANUP_JSON json_t *json = json_pack("{s:I, s:b, s:s#}", "id", id, "is_error", answer->is_error, "text",
-                                              answer->text.data ? answer->text.data : "", (int)answer->text.length);
-        if (json && answer->details)
-                json_object_set(json, "details", answer->details);
-        if (json && answer->image_type)
-                json_object_set_new(json, "image_type", json_string(answer->image_type));
-        json_t *redacted =
+        CLEANUP_TEXT struct text out = { 0 };
+        CLEANUP_JSON json_t *redacted =
                 s->filter.context ? scrubber_take_counts(s->filter.context) : NULL; /* for the audit trail */
-        if (json && redacted)
-                json_object_set(json, "secrets", redacted);
-        json_decref(redacted);
-        return send_json(s, json);
+        int r = worker_message_write_answer(&out, id, answer, redacted);
+        return r < 0 ? r : channel_queue_frame(&s->channel, out.data, out.length);
 }
 
 static struct running_call *find_call(struct worker *s, json_int_t id, bool find_free)
@@ -146,25 +134,20 @@ static int cancel_call(struct worker *s, struct running_call *p)
 
 static int handle_frame(struct worker *s, const char *frame, size_t length)
 {
-        CLEANUP_JSON json_t *call = NULL;
-        const char *name = NULL;
-        json_int_t id = 0;
-        json_t *arguments = NULL;
-        int progress = 0;
-        if (json_parse_bounded(frame, length, CHANNEL_MAX, JSON_DEPTH_MAX, &call, NULL, NULL, NULL) < 0)
-                return -EPROTO;
-        if (json_unpack(call, "{s:I}", "cancel", &id) == 0)
-                return cancel_call(s, find_call(s, id, false));
-        if (json_unpack(call, "{s:I, s:s, s:o, s?b}", "id", &id, "tool", &name, "arguments", &arguments, "progress",
-                        &progress) < 0 || !tool_find(name))
-                return -EPROTO;
-        return call_tool(s, id, tool_find(name), arguments, progress);
+        CLEANUP_WORKER_CALL struct worker_call call = { 0 };
+        int r = worker_call_read(frame, length, &call);
+        if (r < 0)
+                return r;
+        if (call.cancel)
+                return cancel_call(s, find_call(s, call.number, false));
+        const struct tool *tool = tool_find(call.tool.data ? call.tool.data : "");
+        return tool ? call_tool(s, call.number, tool, call.arguments, call.wants_progress) : -EPROTO;
 }
 
 /* Sends a progress report if one is due and the number has grown. */
 static int report_progress(struct worker *s, struct running_call *p)
 {
-        CLEANUP_TEXT struct text message = { 0 };
+        CLEANUP_TEXT struct text message = { 0 }, out = { 0 };
         int64_t now = clock_ms();
         if (now < p->report_at)
                 return 0;
@@ -173,9 +156,8 @@ static int report_progress(struct worker *s, struct running_call *p)
         if (number <= p->reported || message.failed)
                 return 0;
         p->reported = number;
-        CLEANUP_JSON json_t *json = json_pack("{s:I, s:I, s:s}", "id", p->id, "progress", (json_int_t)number, "message",
-                                              message.data);
-        return send_json(s, json);
+        int r = worker_message_write_progress(&out, p->id, (int64_t)number, &message);
+        return r < 0 ? r : channel_queue_frame(&s->channel, out.data, out.length);
 }
 
 static int step_call(struct worker *s, struct running_call *p)
@@ -280,27 +262,25 @@ int worker_main(int socket, const struct launch_request *request)
 int worker_call(struct channel *c, json_int_t id, const char *tool, const json_t *arguments, bool progress)
 {
         CLEANUP_TEXT struct text out = { 0 };
-        CLEANUP_JSON json_t *call = json_pack("{s:I, s:s, s:O, s:b}", "id", id, "tool", tool, "arguments", arguments,
-                                              "progress", progress);
-        int r = call ? json_write(call, &out, false) : -ENOMEM;
+        int r = worker_call_write(&out, id, tool, arguments, progress);
         return r < 0 ? r : channel_queue_frame(c, out.data, out.length);
 }
 
 int worker_cancel(struct channel *c, json_int_t id)
 {
-        char text[64];
-        int n = snprintf(text, sizeof text, "{\"cancel\":%lld}", (long long)id);
-        return channel_queue_frame(c, text, (size_t)n);
+        CLEANUP_TEXT struct text out = { 0 };
+        int r = worker_call_write_cancel(&out, id);
+        return r < 0 ? r : channel_queue_frame(c, out.data, out.length);
 }
 
-int worker_receive(struct channel *c, json_t **ret)
+int worker_receive(struct channel *c, struct worker_message *ret)
 {
         const char *frame = NULL;
         size_t length = 0;
+        *ret = (struct worker_message){ 0 };
         int r = channel_next_frame(c, &frame, &length);
-        if (r == 1)
-                r = json_parse_bounded(frame, length, CHANNEL_MAX, JSON_DEPTH_MAX, ret, NULL, NULL, NULL) == 0
-                            ? 1
-                            : -EPROTO;
-        return r;
+        if (r != 1)
+                return r;
+        r = worker_message_read(frame, length, ret);
+        return r < 0 ? r : 1;
 }

@@ -9,6 +9,7 @@
 
 #include "gate/scrub.h"
 #include "platform/box.h"
+#include "session/worker_message.h"
 #include "tools/tool.h"
 #include "wire/channel.h"
 
@@ -25,8 +26,7 @@ int worker_main(int socket, const struct launch_request *request);
 /* --- in the server --- */
 
 /*
- * Sends a call: {"id", "tool", "arguments", "progress"}. With `progress`, the worker sends progress reports. Returns 0
- * or -errno.
+ * Sends a call; `arguments` is NULL for none. With `progress`, the worker sends progress reports. Returns 0 or -errno.
  */
 int worker_call(struct channel *c, json_int_t id, const char *tool, const json_t *arguments, bool progress);
 
@@ -34,10 +34,9 @@ int worker_call(struct channel *c, json_int_t id, const char *tool, const json_t
 int worker_cancel(struct channel *c, json_int_t id);
 
 /*
- * The next message from the worker: 1 with an answer, {"id", "is_error", "text", "details", "image_type",
- * "secrets"}, or a progress report, {"id", "progress", "message"}, whose number grows; 0 when none has arrived; -EPROTO
- * when it is malformed.
+ * The next message from the worker: 1 with an answer or a progress report, 0 when none has arrived, -EPROTO when it is
+ * malformed, -ENOMEM. The caller frees the message with worker_message_done() in all cases.
  */
-int worker_receive(struct channel *c, json_t **ret);
+int worker_receive(struct channel *c, struct worker_message *ret);
 
 #endif

@@ -15,7 +15,7 @@ import tempfile
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 TARGETS = {'call': 0.35, 'start': 0.05, 'megabytes': 0.15}
-STUB_TARGET = 2.0
+STUB_TARGET = 2.5
 
 
 def measure(arguments):
@@ -46,7 +46,7 @@ def report(found):
         lines.append(f'- {what}: {ratio:.3f} × server-filesystem '
                      f'(≤ {target}: {"met" if ratio <= target else "MISSED"})')
     ratio = ours['call'] / stub['call']
-    lines.append(f'- call: {ratio:.2f} × a stub (≤ {STUB_TARGET:.0f}: {"met" if ratio <= STUB_TARGET else "MISSED"})')
+    lines.append(f'- call: {ratio:.2f} × a stub (≤ {STUB_TARGET:g}: {"met" if ratio <= STUB_TARGET else "MISSED"})')
     return '\n'.join(lines) + '\n'
 
 

@@ -1,4 +1,5 @@
 /* The MCP protocol, message by message, in its legacy and its modern version. */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -215,20 +216,114 @@ static void test_reply_to_a_tool_call(void **state)
 {
         (void)state;
         CLEANUP_JSON json_t *id = json_integer(7);
-        CLEANUP_JSON json_t *answer =
-                json_pack("{s:b, s:s, s:{s:i}}", "is_error", 0, "text", "t", "details", "lines", 1);
-        CLEANUP_JSON json_t *reply = mcp_result(id, false, mcp_tool_result(answer));
-        char *dumped = json_dumps(reply, JSON_COMPACT);
-        assert_string_equal(dumped, "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{\"content\":[{\"type\":\"text\","
-                                    "\"text\":\"t\"}],\"isError\":false,"
-                                    "\"_meta\":{\"ringwall/details\":{\"lines\":1}}}}");
-        free(dumped);
+        struct worker_message answer = { .text = { .data = (char[]){ "t" }, .length = 1 } };
+        answer.fields[answer.field_count++] =
+                (struct worker_field){ .name = "lines", .type = WORKER_INTEGER, .number = 1 };
+        CLEANUP_TEXT struct text reply = { 0 };
+        assert_int_equal(mcp_write_tool_reply(&reply, id, false, &answer), 0);
+        assert_string_equal(reply.data, "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{\"content\":[{\"type\":\"text\","
+                                        "\"text\":\"t\"}],\"isError\":false,"
+                                        "\"_meta\":{\"ringwall/details\":{\"lines\":1}}}}");
         /* If no box can be started, the call fails with a tool error. */
         check_has(&all_tools,
                   "{'jsonrpc':'2.0','id':7,'method':'tools/call','params':{'name':'Read','arguments':{},'x':1}}",
                   "'isError':true");
         check_has(&all_tools, "{'jsonrpc':'2.0','id':7,'method':'tools/call','params':{'name':'Read'," META_2026 "}}",
                   "'resultType':'complete'");
+}
+
+/* Writes the answer as the worker does, and reads it as the server does. The caller frees both. */
+static void pass_answer(const struct tool_result *answer, struct text *ret_frame, struct worker_message *ret)
+{
+        CLEANUP_JSON json_t *secrets = json_pack("{s:i, s:i}", "aws-access-key-id", 2, "jwt", 1);
+        assert_int_equal(worker_message_write_answer(ret_frame, 5, answer, secrets), 0);
+        assert_int_equal(worker_message_read(ret_frame->data, ret_frame->length, ret), 0);
+        assert_int_equal(ret->call, 5);
+        assert_true(json_equal(ret->secrets, secrets));
+}
+
+static void test_reply_is_written_as_the_json_library_writes_it(void **state)
+{
+        (void)state;
+        CLEANUP_TEXT struct text frame = { 0 }, all = { 0 }, reply = { 0 }, written = { 0 };
+        CLEANUP_WORKER_MESSAGE struct worker_message m = { 0 };
+        for (unsigned char c = 1; c < 0x80; c++)
+                text_add_bytes(&all, (const char *)&c, 1);
+        text_add(&all, "\xc2\x80\xc3\xa9\xe2\x80\xa8\xef\xbf\xbf\xf0\x90\x80\x80\xf0\x9f\x98\x80\xf4\x8f\xbf\xbf");
+        CLEANUP_JSON json_t *details = json_pack("{s:s, s:I, s:b, s:b, s:n}", "path", all.data, "at", (json_int_t)-7,
+                                                 "more", 1, "less", 0, "none");
+        CLEANUP_JSON json_t *id = json_string(all.data);
+        pass_answer(&(struct tool_result){ .is_error = true, .text = all, .details = details }, &frame, &m);
+        assert_int_equal(mcp_write_tool_reply(&reply, id, true, &m), 0);
+        CLEANUP_JSON json_t *expected =
+                mcp_result(id, true, json_pack("{s:[{s:s, s:s}], s:b, s:{s:O}}", "content", "type", "text", "text",
+                                               all.data, "isError", 1, "_meta", MCP_META_DETAILS, details));
+        assert_int_equal(json_write(expected, &written, false), 0);
+        CLEANUP_JSON json_t *parsed = json_loads(reply.data, 0, NULL);
+        assert_true(json_equal(parsed, expected));
+        CLEANUP_TEXT struct text again = { 0 };
+        assert_int_equal(json_write(parsed, &again, false), 0);
+        assert_string_equal(reply.data, again.data);
+}
+
+/* A command in the box may control the worker, so the server must refuse what the worker's own code never writes. */
+static void test_forged_messages_of_a_worker_are_refused(void **state)
+{
+        (void)state;
+        CLEANUP_TEXT struct text frame = { 0 };
+        CLEANUP_WORKER_MESSAGE struct worker_message good = { 0 };
+        CLEANUP_JSON json_t *details = json_pack("{s:s, s:b}", "path", "/p", "more", 0);
+        const struct tool_result answer = { .text = { .data = (char[]){ "text" }, .length = 4 }, .details = details };
+        pass_answer(&answer, &frame, &good);
+        static const struct {
+                const char *find, *put;
+        } forged[] = { { "text", "te\0t" }, { "text", "te\xfft" }, { "path", "PATH" }, { "path", "pa\"h" },
+                       { "path", "more" }, { "/p", "/\xc3" }, { "jwt", "\xc3\xa9t" } };
+        for (size_t i = 0; i < ARRAY_SIZE(forged); i++) {
+                CLEANUP_WORKER_MESSAGE struct worker_message m = { 0 };
+                CLEANUP_TEXT struct text copy = { 0 };
+                text_add_bytes(&copy, frame.data, frame.length);
+                char *at = memmem(copy.data, copy.length, forged[i].find, strlen(forged[i].find));
+                memcpy(at, forged[i].put, strlen(forged[i].find));
+                assert_int_equal(worker_message_read(copy.data, copy.length, &m), -EPROTO);
+        }
+        for (size_t length = 0; length <= frame.length; length++) {
+                CLEANUP_WORKER_MESSAGE struct worker_message m = { 0 };
+                CLEANUP_FREE char *exact = malloc(length + 1);
+                memcpy(exact, frame.data, length);
+                exact[length] = '\0';
+                assert_int_equal(worker_message_read(exact, length, &m), length == frame.length ? 0 : -EPROTO);
+        }
+        CLEANUP_WORKER_MESSAGE struct worker_message m = { 0 };
+        text_add_bytes(&frame, "x", 1);
+        assert_int_equal(worker_message_read(frame.data, frame.length, &m), -EPROTO);
+}
+
+static void test_details_that_the_server_would_refuse_are_not_sent(void **state)
+{
+        (void)state;
+        CLEANUP_TEXT struct text frame = { 0 };
+        CLEANUP_JSON json_t *nested = json_pack("{s:{}}", "path");
+        assert_int_equal(worker_message_write_answer(&frame, 5, &(struct tool_result){ .details = nested }, NULL),
+                         -EINVAL);
+}
+
+static void test_image_must_be_base64_of_an_image_type(void **state)
+{
+        static const struct {
+                const char *type, *data;
+                int expected;
+        } cases[] = { { "image/png", "aGk=", 0 }, { "image/png", "a b", -EPROTO }, { "text/html", "aGk=", -EPROTO },
+                      { "image/", "aGk=", -EPROTO }, { "image/a\"b", "aGk=", -EPROTO }, { "i", "aGk=", -EPROTO } };
+        (void)state;
+        for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+                CLEANUP_TEXT struct text frame = { 0 }, data = { 0 };
+                CLEANUP_WORKER_MESSAGE struct worker_message m = { 0 };
+                text_add(&data, cases[i].data);
+                const struct tool_result answer = { .text = data, .image_type = cases[i].type };
+                assert_int_equal(worker_message_write_answer(&frame, 1, &answer, NULL), 0);
+                assert_int_equal(worker_message_read(frame.data, frame.length, &m), cases[i].expected);
+        }
 }
 
 /* Returns the error code of the refusal, or 0 if the message is accepted. ' stands for ". */
@@ -299,6 +394,10 @@ int main(void)
                 cmocka_unit_test(test_reply_repeats_the_id),
                 cmocka_unit_test(test_readonly_offers_only_tools_that_read),
                 cmocka_unit_test(test_reply_to_a_tool_call),
+                cmocka_unit_test(test_reply_is_written_as_the_json_library_writes_it),
+                cmocka_unit_test(test_forged_messages_of_a_worker_are_refused),
+                cmocka_unit_test(test_details_that_the_server_would_refuse_are_not_sent),
+                cmocka_unit_test(test_image_must_be_base64_of_an_image_type),
                 cmocka_unit_test(test_headers_and_body_of_a_modern_request_must_agree),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
