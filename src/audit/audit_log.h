@@ -1,4 +1,4 @@
-/* The audit log: a file of records, one JSON object per line, append-only. */
+/* The audit trail: a file of records, one JSON object per line, append-only. */
 #ifndef RINGWALL_AUDIT_AUDIT_LOG_H
 #define RINGWALL_AUDIT_AUDIT_LOG_H
 
@@ -13,8 +13,9 @@
 int audit_log_open(const char *path, struct error *e);
 
 /*
- * Appends one record: time, session, event, then `fields` (may be NULL), whose reference is taken over. One write, so
- * that records of several processes do not interleave. Returns 0 or -errno.
+ * Appends one record: time, session, event, then `fields` (may be NULL). Frees `fields` also on failure. One write, so
+ * that records of several processes do not interleave. A failed write may leave a part of the record; the next record
+ * begins a new line. Returns 0 or -errno.
  */
 int audit_log_append(int fd, const char *session, const char *event, json_t *fields);
 

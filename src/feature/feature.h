@@ -91,7 +91,7 @@ struct feature {
         enum feature_state state;
         int error;         /* the positive errno of the step that failed, 0 if every step succeeded */
         char detail[240];  /* one line for the user, printable UTF-8 */
-        const char *help;  /* a string constant: a command that would help on this machine; NULL: none is known */
+        const char *help;  /* a string constant: a command or step that would help on this machine; NULL: none known */
 };
 
 struct probe_report {

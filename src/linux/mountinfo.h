@@ -8,16 +8,24 @@
 
 struct mountinfo_entry {
         uint64_t id;
-        const char *device;       /* of the file system, as "8:1" */
-        const char *root, *point; /* the directory of the file system that is mounted, and where */
-        const char *type;         /* "" if the line was truncated before it */
-        char line[9 * PATH_MAX];  /* room for two paths, each byte of which may be escaped as four */
+        const char *device;      /* of the file system, as "8:1" */
+        const char *root;        /* the mounted part of the file system */
+        const char *point;       /* where it is mounted */
+        const char *type;        /* "" if the line did not fit into `line` */
+        /*
+         * The line that the pointers lead into, so do not copy the struct. 8 x PATH_MAX for two paths, each byte of
+         * which may be escaped as four; the rest for the other fields.
+         */
+        char line[9 * PATH_MAX];
 };
 
-/* Parses the next mount of the text; false after the last. Skips lines of another form. Opens no file. */
+/*
+ * Parses the next mount of the text; false after the last. Skips lines of another form. *text moves past the line.
+ * Makes no system call.
+ */
 bool mountinfo_next(const char **text, struct mountinfo_entry *ret);
 
-/* Reads /proc/self/mountinfo. Returns what fd_read_file() does. */
+/* Reads /proc/self/mountinfo. The caller frees *ret. Returns 0 or -errno; -EFBIG if it is too large. */
 int mountinfo_read(char **ret);
 
 #endif

@@ -29,7 +29,7 @@ int probe_fail(struct probe_answer *answer, const char *stage)
         return probe_fail_with(answer, errno, stage);
 }
 
-void ask_describe(struct probe_answer *answer, const char *format, ...)
+void probe_describe(struct probe_answer *answer, const char *format, ...)
 {
         va_list args;
         va_start(args, format);
@@ -40,7 +40,10 @@ void ask_describe(struct probe_answer *answer, const char *format, ...)
 void probe_die_with_parent(pid_t parent)
 {
         (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-        /* The parent may have died before prctl(). Seen from a new pid namespace, a living parent has pid 0. */
+        /*
+         * The parent may have died before prctl(). From a new pid namespace getppid() is always 0, so a dead parent is
+         * not noticed there.
+         */
         pid_t current = getppid();
         if (current != parent && current != 0)
                 _exit(ECANCELED);
@@ -63,7 +66,7 @@ int probe_in_grandchild(int (*function)(void *context), void *context)
                 return -errno;
         if (pid == 0) {
                 probe_die_with_parent(parent);
-                _exit(function(context));
+                _exit(function(context)); /* returns 0 or a positive errno, as an exit status must be */
         }
         return probe_wait_child(pid);
 }
@@ -89,13 +92,14 @@ static bool read_answer(int reader, struct probe_answer *ret)
         return n == 1 && read(reader, ret, sizeof *ret) == (ssize_t)sizeof *ret;
 }
 
-/* The child exited without an answer: a signal, such as a seccomp filter's SIGSYS, or the timeout killed it. */
+/* The child gave no answer: a signal, such as a seccomp filter's SIGSYS, or the timeout killed it. */
 static enum feature_state judge_missing_answer(int status, struct probe_answer *ret)
 {
         *ret = (struct probe_answer){ .error = ETIMEDOUT, .stage = "wait for an answer" };
+        /* SIGKILL is ours (see probe_in_child), SIGALRM is the timeout. */
         if (WIFSIGNALED(status) && WTERMSIG(status) != SIGALRM && WTERMSIG(status) != SIGKILL) {
                 ret->error = EINTR;
-                ask_describe(ret, "the attempt was killed by SIG%s", sigabbrev_np(WTERMSIG(status)));
+                probe_describe(ret, "the attempt was killed by SIG%s", sigabbrev_np(WTERMSIG(status)));
                 return FEATURE_NO;
         }
         return FEATURE_UNKNOWN;
@@ -134,8 +138,8 @@ enum feature_state probe_in_child(probe_function *function, unsigned long argume
         return ret->result == PROBE_PARTIAL ? FEATURE_PARTIAL : FEATURE_YES;
 }
 
-void ask_record(struct probe_report *report, enum feature_id id, enum feature_state state,
-                const struct probe_answer *answer)
+void probe_record(struct probe_report *report, enum feature_id id, enum feature_state state,
+                  const struct probe_answer *answer)
 {
         const char *why = strerrordesc_np(answer->error);
         if (answer->text[0] || !answer->error)
@@ -152,7 +156,7 @@ void probe_feature(struct probe_report *report, const struct probe_question *que
 {
         struct probe_answer answer;
         enum feature_state state = probe_in_child(question->ask, question->argument, &answer);
-        ask_record(report, question->feature, state, &answer);
+        probe_record(report, question->feature, state, &answer);
 }
 
 void probe_features(struct probe_report *report, const struct probe_question *questions, size_t count)

@@ -50,7 +50,7 @@ int probe_fail(struct probe_answer *answer, const char *stage);
 /* The same with the caller's own error code. EPROTO: the calls succeeded, but without the effect that they promise. */
 int probe_fail_with(struct probe_answer *answer, int error, const char *stage);
 /* In the child: sets answer->text. */
-void ask_describe(struct probe_answer *answer, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void probe_describe(struct probe_answer *answer, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Runs one question. FEATURE_UNKNOWN: the child could not be started, or did not answer in time. */
 enum feature_state probe_in_child(probe_function *function, unsigned long argument, struct probe_answer *ret);
@@ -60,8 +60,8 @@ void probe_feature(struct probe_report *report, const struct probe_question *que
 void probe_features(struct probe_report *report, const struct probe_question *questions, size_t count);
 
 /* Stores an answer of probe_in_child() in the report. */
-void ask_record(struct probe_report *report, enum feature_id id, enum feature_state state,
-                const struct probe_answer *answer);
+void probe_record(struct probe_report *report, enum feature_id id, enum feature_state state,
+                  const struct probe_answer *answer);
 
 /* The first call in any forked child: it is killed when its parent dies, and exits if the parent is dead already. */
 void probe_die_with_parent(pid_t parent);

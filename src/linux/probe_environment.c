@@ -1,14 +1,14 @@
 /*
- * Probes the host (container, LSM, sysctls, seccomp filters): that explains why the kernel refuses a feature.
+ * Finds out about the host (container, LSM, sysctls, seccomp filters), to explain why the kernel refuses a feature.
  *
  * What it is for: EPERM from unshare() can come from AppArmor, a sysctl, or a container's filter, and each has its own
  * remedy. The other probes decide whether a level works; this file only chooses the advice.
  *
  * How it works: reads facts from /proc and looks for the marker files and variables of container engines. Remedies are
- * a table: of the rows for a missing feature, the first whose remedy_condition is true has the command that is shown.
+ * a table: the first row that names the missing feature and whose condition holds gives the advice.
  *
- * What it trusts: markers in the image and the environment can be forged; the worst result is useless advice. Remedies
- * are constants: no text from outside becomes part of a command.
+ * What it trusts: markers in the image and the environment can be forged, and forged markers can make us recommend
+ * weakening this machine or container. Advice is constant: no text from outside becomes part of a command.
  *
  * Needs of the kernel: /proc.
  */
@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -41,7 +42,10 @@ static bool read_number(const char *path, unsigned long long *ret)
         return text_parse_unsigned(text, strcspn(text, "\n"), ret);
 }
 
-/* The value of `container=` in pid 1's environment, as systemd-nspawn, lxc and podman set it. Only root can read it. */
+/*
+ * The value of `container=` in pid 1's environment, as systemd-nspawn, lxc and podman set it. Often only root can
+ * read it.
+ */
 static bool read_container_of_pid1(char *ret, size_t size)
 {
         CLEANUP_FREE char *environment = NULL;
@@ -57,6 +61,18 @@ static bool read_container_of_pid1(char *ret, size_t size)
         return false;
 }
 
+/* systemd writes the name of the engine into a file. */
+static bool read_container_of_systemd(char *ret, size_t size)
+{
+        CLEANUP_FREE char *text = NULL;
+        size_t length;
+        if (!read_text("/run/systemd/container", &text, &length))
+                return false;
+        text[strcspn(text, "\n")] = '\0';
+        (void)snprintf(ret, size, "%s", *text ? text : "unknown engine");
+        return true;
+}
+
 static void probe_container(struct probe_report *report)
 {
         static const struct {
@@ -64,7 +80,6 @@ static void probe_container(struct probe_report *report)
         } markers[] = {
                 { "/run/.containerenv", "podman" },
                 { "/.dockerenv", "docker" },
-                { "/run/systemd/container", "systemd" },
                 { "/var/run/secrets/kubernetes.io", "kubernetes" },
         };
         for (size_t i = 0; i < ARRAY_SIZE(markers); i++) {
@@ -76,7 +91,9 @@ static void probe_container(struct probe_report *report)
         }
         char name[64];
         const char *own = getenv("container");
-        if (read_container_of_pid1(name, sizeof name))
+        if (read_container_of_systemd(name, sizeof name))
+                feature_set(report, FEATURE_CONTAINER, FEATURE_YES, 0, "%s: named in /run/systemd/container", name);
+        else if (read_container_of_pid1(name, sizeof name))
                 feature_set(report, FEATURE_CONTAINER, FEATURE_YES, 0, "%s: container= in process 1's environment",
                             name);
         else if (own && own[0])
@@ -89,39 +106,44 @@ static void probe_apparmor(struct probe_report *report)
 {
         unsigned long long value;
         if (!read_number("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", &value))
-                feature_set(report, FEATURE_APPARMOR_USERNS, FEATURE_NO, 0, "this kernel does not have the setting");
+                feature_set(report, FEATURE_APPARMOR_USERNS, FEATURE_NO, 0,
+                            "cannot read the setting, or this kernel lacks it");
         else
                 feature_set(report, FEATURE_APPARMOR_USERNS, value ? FEATURE_YES : FEATURE_NO, 0,
                             "kernel.apparmor_restrict_unprivileged_userns = %llu", value);
 }
 
 /* Debian's own switch, and the maximum that every kernel has. */
+enum userns_sysctl { UNPRIVILEGED_CLONE, MAXIMUM };
+
 static const struct {
         const char *path, *name;
 } userns_sysctls[] = {
-        { "/proc/sys/kernel/unprivileged_userns_clone", "kernel.unprivileged_userns_clone" },
-        { "/proc/sys/user/max_user_namespaces", "user.max_user_namespaces" },
+        [UNPRIVILEGED_CLONE] = { "/proc/sys/kernel/unprivileged_userns_clone", "kernel.unprivileged_userns_clone" },
+        [MAXIMUM] = { "/proc/sys/user/max_user_namespaces", "user.max_user_namespaces" },
 };
 
-static bool sysctl_is_zero(size_t which)
+static bool sysctl_is_zero(enum userns_sysctl which)
 {
         unsigned long long value;
         return read_number(userns_sysctls[which].path, &value) && value == 0;
 }
 
+/* YES: one of them is 0 and forbids user namespaces. */
 static void probe_sysctls(struct probe_report *report)
 {
-        for (size_t i = 0; i < ARRAY_SIZE(userns_sysctls); i++) {
+        for (enum userns_sysctl i = 0; i < ARRAY_SIZE(userns_sysctls); i++) {
                 if (sysctl_is_zero(i)) {
                         feature_set(report, FEATURE_USERNS_SYSCTL, FEATURE_YES, 0, "%s = 0", userns_sysctls[i].name);
                         return;
                 }
         }
         unsigned long long value = 0;
-        if (read_number("/proc/sys/user/max_user_namespaces", &value))
+        if (read_number(userns_sysctls[MAXIMUM].path, &value))
                 feature_set(report, FEATURE_USERNS_SYSCTL, FEATURE_NO, 0, "user.max_user_namespaces = %llu", value);
         else
-                feature_set(report, FEATURE_USERNS_SYSCTL, FEATURE_NO, 0, "this kernel does not have the setting");
+                feature_set(report, FEATURE_USERNS_SYSCTL, FEATURE_NO, 0,
+                            "cannot read the setting, or this kernel lacks it");
 }
 
 static unsigned long long status_number(const char *status, const char *name)
@@ -145,10 +167,10 @@ static void probe_filtered(struct probe_report *report)
         }
         unsigned long long mode = status_number(status, "\nSeccomp:\t");
         unsigned long long filters = status_number(status, "\nSeccomp_filters:\t");
-        unsigned long long privileges = status_number(status, "\nNoNewPrivs:\t");
+        unsigned long long no_new_privs = status_number(status, "\nNoNewPrivs:\t");
         feature_set(report, FEATURE_OUTER_SECCOMP, mode ? FEATURE_YES : FEATURE_NO, 0,
                     "%llu seccomp filter%s, no_new_privs %s", filters, filters == 1 ? "" : "s",
-                    privileges ? "set" : "not set");
+                    no_new_privs ? "set" : "not set");
 }
 
 void host_probe(struct probe_report *report)
@@ -168,20 +190,62 @@ static bool container_is(const struct probe_report *r, const char *name)
                text_has_prefix(r->features[FEATURE_CONTAINER].detail, name);
 }
 
-/* A container's filter fails calls with EPERM, or with ENOSYS if it does not know them; an old kernel with EINVAL. */
-static bool may_be_seccomp(const struct feature *f)
+static bool kernel_is_at_least(unsigned long long major, unsigned long long minor)
 {
-        return f->error == EPERM || f->error == ENOSYS || f->error == EACCES;
+        struct utsname kernel;
+        static const char digits[] = "0123456789";
+        unsigned long long numbers[2] = { 0, 0 };
+        if (uname(&kernel) < 0)
+                return false;
+        const char *at = kernel.release;
+        for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
+                if (!text_parse_unsigned(at, strspn(at, digits), &numbers[i]))
+                        return false;
+                at += strspn(at, digits);
+                at += *at == '.';
+        }
+        return numbers[0] > major || (numbers[0] == major && numbers[1] >= minor);
 }
 
-static bool filtered_by_docker(const struct probe_report *r, const struct feature *f)
+/* Should the running kernel have the system calls that the probe of this feature makes? */
+static bool kernel_should_have(enum feature_id id)
 {
-        return may_be_seccomp(f) && container_is(r, "docker");
+        static const struct {
+                enum feature_id feature;
+                unsigned char major, minor;
+        } rows[] = {
+                { FEATURE_OPENAT2, 5, 6 },
+                { FEATURE_PIDFD, 5, 4 },
+                { FEATURE_CLONE3, 5, 3 },
+                { FEATURE_CLOSE_RANGE, 5, 9 },
+                { FEATURE_LANDLOCK, 5, 13 },
+                { FEATURE_NAMESPACES_COMBINED, 5, 3 },
+                { FEATURE_PIVOT_ROOT, 5, 12 },
+        };
+        for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+                if (rows[i].feature == id)
+                        return kernel_is_at_least(rows[i].major, rows[i].minor);
+        return true;
 }
 
-static bool filtered_by_podman(const struct probe_report *r, const struct feature *f)
+/*
+ * A container's filter fails calls with EPERM, or with ENOSYS if it does not know them; AppArmor fails with EACCES. A
+ * kernel that is too old fails with ENOSYS too, and then no option of the container helps.
+ */
+static bool container_may_refuse(const struct probe_report *r, const struct feature *f)
 {
-        return may_be_seccomp(f) && container_is(r, "podman");
+        return f->error == EPERM || f->error == EACCES ||
+               (f->error == ENOSYS && kernel_should_have((enum feature_id)(f - r->features)));
+}
+
+static bool refused_in_docker(const struct probe_report *r, const struct feature *f)
+{
+        return container_is(r, "docker") && container_may_refuse(r, f);
+}
+
+static bool refused_in_podman(const struct probe_report *r, const struct feature *f)
+{
+        return container_is(r, "podman") && container_may_refuse(r, f);
 }
 
 static bool restricted_by_apparmor(const struct probe_report *r, const struct feature *f)
@@ -193,13 +257,13 @@ static bool restricted_by_apparmor(const struct probe_report *r, const struct fe
 static bool unprivileged_clone_is_off(const struct probe_report *r, const struct feature *f)
 {
         (void)r, (void)f;
-        return sysctl_is_zero(0);
+        return sysctl_is_zero(UNPRIVILEGED_CLONE);
 }
 
 static bool maximum_is_zero(const struct probe_report *r, const struct feature *f)
 {
         (void)r, (void)f;
-        return sysctl_is_zero(1);
+        return sysctl_is_zero(MAXIMUM);
 }
 
 static bool module_missing(const struct probe_report *r, const struct feature *f)
@@ -235,9 +299,9 @@ static bool user_under_systemd(const struct probe_report *r, const struct featur
 
 /* The first row that applies wins, so certain causes come before likely ones. */
 static const struct remedy {
-        enum feature_id first, last; /* a range of features */
+        enum feature_id first, last; /* a range, in the order of enum feature_id */
         remedy_condition *applies;
-        const char *command;
+        const char *advice;
 } remedies[] = {
         { FEATURE_USER_NAMESPACE, FEATURE_OVERLAY, unprivileged_clone_is_off, ALLOW_CLONE },
         { FEATURE_USER_NAMESPACE, FEATURE_OVERLAY, maximum_is_zero, RAISE_MAXIMUM },
@@ -250,13 +314,13 @@ static const struct remedy {
           "sudo modprobe -a nf_tables nft_chain_nat nft_redir" },
         { FEATURE_LANDLOCK, FEATURE_LANDLOCK, disabled_at_boot,
           "boot with lsm=landlock, followed by the list in /sys/kernel/security/lsm" },
-        { FEATURE_MOUNT_PROC, FEATURE_MOUNT_PROC, filtered_by_docker,
+        { FEATURE_MOUNT_PROC, FEATURE_MOUNT_PROC, refused_in_docker,
           "docker run --security-opt systempaths=unconfined …" },
-        { FEATURE_MOUNT_PROC, FEATURE_MOUNT_PROC, filtered_by_podman, "podman run --security-opt unmask=ALL …" },
-        { FEATURE_OPENAT2, FEATURE_OVERLAY, filtered_by_docker, UNCONFINED_DOCKER },
-        { FEATURE_NOTIFY, FEATURE_TCP_REDIRECT, filtered_by_docker, UNCONFINED_DOCKER },
-        { FEATURE_OPENAT2, FEATURE_OVERLAY, filtered_by_podman, UNCONFINED_PODMAN },
-        { FEATURE_NOTIFY, FEATURE_TCP_REDIRECT, filtered_by_podman, UNCONFINED_PODMAN },
+        { FEATURE_MOUNT_PROC, FEATURE_MOUNT_PROC, refused_in_podman, "podman run --security-opt unmask=ALL …" },
+        { FEATURE_OPENAT2, FEATURE_OVERLAY, refused_in_docker, UNCONFINED_DOCKER },
+        { FEATURE_NOTIFY, FEATURE_TCP_REDIRECT, refused_in_docker, UNCONFINED_DOCKER },
+        { FEATURE_OPENAT2, FEATURE_OVERLAY, refused_in_podman, UNCONFINED_PODMAN },
+        { FEATURE_NOTIFY, FEATURE_TCP_REDIRECT, refused_in_podman, UNCONFINED_PODMAN },
         { FEATURE_CGROUP2, FEATURE_CGROUP_DELEGATION, used_by_v1,
           "boot with cgroup_no_v1=all, so that cgroup v2 gets the controllers" },
         { FEATURE_CGROUP_DELEGATION, FEATURE_CGROUP_DELEGATION, user_under_systemd, "loginctl enable-linger" },
@@ -268,7 +332,7 @@ static const char *find_remedy(const struct probe_report *report, enum feature_i
         for (size_t i = 0; i < ARRAY_SIZE(remedies); i++) {
                 const struct remedy *m = &remedies[i];
                 if (id >= m->first && id <= m->last && m->applies(report, &report->features[id]))
-                        return m->command;
+                        return m->advice;
         }
         return NULL;
 }

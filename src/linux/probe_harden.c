@@ -63,7 +63,7 @@ static int ask_capabilities(unsigned long unused, struct probe_answer *a)
                 return probe_fail(a, "empty the capability sets");
         if (prctl(PR_CAPBSET_READ, CAP_SYS_ADMIN, 0, 0, 0) != 0 || prctl(PR_CAPBSET_DROP, 0, 0, 0, 0) == 0)
                 return probe_fail_with(a, EPROTO, "verify that the capability sets are empty");
-        ask_describe(a, "bounding set and all other sets, %s", where);
+        probe_describe(a, "bounding set and all other sets, %s", where);
         return 0;
 }
 
@@ -81,7 +81,7 @@ static int ask_mdwe(unsigned long unused, struct probe_answer *a)
                 return probe_fail(a, "map a page");
         if (mprotect(page, size, PROT_READ | PROT_EXEC) == 0 || errno != EACCES)
                 return probe_fail_with(a, EPROTO, "verify that data cannot become code");
-        ask_describe(a, "MDWE: writable memory cannot become code");
+        probe_describe(a, "MDWE: writable memory cannot become code");
         return 0;
 }
 

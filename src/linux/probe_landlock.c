@@ -128,7 +128,7 @@ static int ask_enforced(unsigned long unused, struct probe_answer *a)
                 return probe_fail_with(a, EPROTO, "verify that opening / is denied afterwards");
         char text[96];
         landlock_describe_abi(abi, text, sizeof text);
-        ask_describe(a, "%s; a restricted child was denied access", text);
+        probe_describe(a, "%s; a restricted child was denied access", text);
         return 0;
 }
 
@@ -158,6 +158,6 @@ void probe_landlock(struct probe_report *report)
                 if (state == FEATURE_YES)
                         record_rights(report, &landlock_versions[i], answer.value);
                 else
-                        ask_record(report, landlock_versions[i].feature, state, &answer);
+                        probe_record(report, landlock_versions[i].feature, state, &answer);
         }
 }

@@ -62,10 +62,10 @@ static int ask_cgroup2(unsigned long unused, struct probe_answer *a)
                 if (!cgroup_has_controller(controllers, controllers_needed[i]))
                         used += (size_t)snprintf(missing + used, sizeof missing - used, " %s", controllers_needed[i]);
         if (used) {
-                ask_describe(a, "%.90s lacks%s", path, missing);
+                probe_describe(a, "%.90s lacks%s", path, missing);
                 return PROBE_PARTIAL;
         }
-        ask_describe(a, "%.90s has %.70s", path, controllers);
+        probe_describe(a, "%.90s has %.70s", path, controllers);
         return 0;
 }
 
@@ -109,11 +109,11 @@ static int ask_limits(unsigned long way, struct probe_answer *a)
         int r = way == BY_SCOPE ? cgroup_create_in_scope(&limits, &c, &e) : cgroup_create_direct(&limits, &c, &e);
         if (r < 0) {
                 (void)probe_fail_with(a, -r, "make a cgroup");
-                ask_describe(a, "%.170s", e.text);
+                probe_describe(a, "%.170s", e.text);
         } else if ((r = exceed_process_limit(&c)) < 0) {
                 (void)probe_fail_with(a, -r, "verify that the limit is enforced");
         } else {
-                ask_describe(a, "made %s, and its limits are enforced", way == BY_SCOPE ? "a scope" : "one");
+                probe_describe(a, "made %s, and its limits are enforced", way == BY_SCOPE ? "a scope" : "one");
         }
         cgroup_remove(&c);
         return r;
@@ -127,7 +127,7 @@ static int ask_into_cgroup(unsigned long unused, struct probe_answer *a)
         char path[PATH_MAX];
         CLEANUP_FD int own = open_own_cgroup(path, sizeof path, a);
         if (own < 0) {
-                ask_describe(a, "the kernel supports it, but there is no cgroup to try it in");
+                probe_describe(a, "the kernel supports it, but there is no cgroup to try it in");
                 return PROBE_PARTIAL;
         }
         pid_t pid = clone_into(own);
@@ -135,7 +135,7 @@ static int ask_into_cgroup(unsigned long unused, struct probe_answer *a)
                 _exit(0);
         if (pid < 0) {
                 (void)probe_fail(a, "clone into our cgroup");
-                ask_describe(a, "the kernel supports it, but this user may not use its own cgroup");
+                probe_describe(a, "the kernel supports it, but this user may not use its own cgroup");
                 return PROBE_PARTIAL;
         }
         int r = probe_wait_child(pid);
@@ -174,12 +174,12 @@ static int ask_nproc(unsigned long unused, struct probe_answer *a)
         }
         if (!error) {
                 (void)probe_fail_with(a, EPERM, "verify that the limit is enforced");
-                ask_describe(a, "this user is exempt from RLIMIT_NPROC: only a cgroup can limit processes");
+                probe_describe(a, "this user is exempt from RLIMIT_NPROC: only a cgroup can limit processes");
                 return -EPERM;
         }
         if (started == 0)
                 return probe_fail_with(a, error, "start a process within the limit");
-        ask_describe(a, "counts only the processes of the box");
+        probe_describe(a, "counts only the processes of the box");
         return 0;
 }
 

@@ -92,7 +92,7 @@ static int ask_user_namespace(unsigned long unused, struct probe_answer *a)
         /* AppArmor can allow the namespace and refuse every capability in it, so use a capability. */
         if (prctl(PR_CAPBSET_DROP, 0, 0, 0, 0) < 0)
                 return probe_fail(a, "use a capability inside");
-        ask_describe(a, "made, mapped, capabilities work");
+        probe_describe(a, "made, mapped, capabilities work");
         return 0;
 }
 
@@ -168,7 +168,7 @@ static int ask_all_namespaces(unsigned long unused, struct probe_answer *a)
         int r = probe_wait_child(pid);
         if (r < 0)
                 return probe_fail_with(a, -r, "run as process 1");
-        ask_describe(a, "user pid mount ipc uts net cgroup");
+        probe_describe(a, "user pid mount ipc uts net cgroup");
         return 0;
 }
 
@@ -210,7 +210,7 @@ static int ask_root(unsigned long unused, struct probe_answer *a)
                 return probe_fail(a, "statvfs the clone under the new root");
         if (!(st.f_flag & ST_RDONLY) || access("/host/proc", F_OK) < 0 || access("/proc", F_OK) == 0)
                 return probe_fail_with(a, EPROTO, "verify the read-only clone under a new root");
-        ask_describe(a, "open_tree mount_setattr move_mount pivot_root");
+        probe_describe(a, "open_tree mount_setattr move_mount pivot_root");
         return 0;
 }
 

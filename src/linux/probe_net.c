@@ -87,7 +87,7 @@ static int ask_namespace(unsigned long unused, struct probe_answer *a)
                 return probe_fail(a, "make a socket");
         if (connect(fd, (const struct sockaddr *)&to, sizeof to) == 0 || errno != ENETUNREACH)
                 return probe_fail_with(a, EPROTO, "verify that no address can be reached");
-        ask_describe(a, "made, and no address can be reached from it");
+        probe_describe(a, "made, and no address can be reached from it");
         return 0;
 }
 
@@ -118,7 +118,7 @@ static int ask_nftables(unsigned long unused, struct probe_answer *a)
                 r = add_rules(a);
         if (r < 0)
                 return r;
-        ask_describe(a, "table, chains and rules added");
+        probe_describe(a, "table, chains and rules added");
         return 0;
 }
 
@@ -149,7 +149,7 @@ static int ask_redirect(unsigned long unused, struct probe_answer *a)
                 return probe_fail(a, "read SO_ORIGINAL_DST");
         if (original.sin_addr.s_addr != to.sin_addr.s_addr || original.sin_port != to.sin_port)
                 return probe_fail_with(a, EPROTO, "verify SO_ORIGINAL_DST");
-        ask_describe(a, "a connection to 192.0.2.1:443 was redirected");
+        probe_describe(a, "a connection to 192.0.2.1:443 was redirected");
         return 0;
 }
 

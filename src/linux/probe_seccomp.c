@@ -44,7 +44,7 @@ static int ask_filter(unsigned long unused, struct probe_answer *a)
         errno = 0;
         if (syscall(SYS_getppid) != -1 || errno != FILTER_ERRNO)
                 return probe_fail_with(a, EPROTO, "verify that the filter refuses a call");
-        ask_describe(a, "installed in a child, and enforced");
+        probe_describe(a, "installed in a child, and enforced");
         return 0;
 }
 
@@ -72,10 +72,10 @@ static int ask_actions(unsigned long unused, struct probe_answer *a)
                                                 actions[i].name);
         }
         if (!used[0]) {
-                ask_describe(a, "%s", lists[1] + 1);
+                probe_describe(a, "%s", lists[1] + 1);
                 return 0;
         }
-        ask_describe(a, "lacks%s", lists[0]);
+        probe_describe(a, "lacks%s", lists[0]);
         return PROBE_PARTIAL;
 }
 

@@ -6,7 +6,8 @@
  * white space, and there are no empty items and no links without text.
  *
  * What an attacker controls: all of the text. The output is valid UTF-8 without control characters and without
- * invisible characters, in which a page could hide words for an agent; and it never exceeds `max_bytes`.
+ * invisible characters, in which a page could hide words for an agent; and it never exceeds `max_bytes`. Some scripts
+ * and emoji need joiners, so one may follow each character that is not ASCII.
  */
 #include "tools/html_writer.h"
 
@@ -35,7 +36,7 @@ static void write_string(struct html_writer *w, const char *text)
         write_bytes(w, text, strlen(text));
 }
 
-/* An empty line has the prefix that the lines before and after it share, without trailing spaces. */
+/* An empty line begins with what the prefixes of its neighbours have in common (the `>` of a quote, for example). */
 static void end_lines(struct html_writer *w)
 {
         size_t length = w->common_prefix;
@@ -59,6 +60,7 @@ static void begin_word(struct html_writer *w)
 {
         bool new_line = !w->begun || w->breaks;
         if (w->begun && w->breaks) {
+                /* A break inside a cell: the row no longer fits on one line. */
                 w->has_lines |= w->cells && !w->at_start;
                 end_lines(w);
         }
@@ -95,6 +97,7 @@ static void put_word(struct html_writer *w, const char *bytes, size_t length)
             w->code == MARK_PENDING || w->fence == MARK_PENDING)
                 begin_word(w);
         write_bytes(w, bytes, length);
+        w->joinable = false;
 }
 
 void html_put(struct html_writer *w, const char *words)
@@ -122,13 +125,13 @@ void html_break(struct html_writer *w, size_t lines)
                 w->breaks = lines;
 }
 
-void html_indent(struct html_writer *w, const char *mark, bool again)
+void html_indent(struct html_writer *w, const char *mark, bool on_every_line)
 {
         size_t length = strlen(mark), old = w->prefix;
-        if (length <= HTML_PREFIX_MAX - old) { /* deeper nesting is not indented */
+        if (length <= HTML_PREFIX_MAX - old) { /* deeper nesting has no indent, list mark or quote mark */
                 memcpy(w->next + old, mark, length);
                 memset(w->later + old, ' ', length);
-                if (again)
+                if (on_every_line)
                         memcpy(w->later + old, mark, length);
                 w->prefix += length;
         }
@@ -181,7 +184,6 @@ void html_begin_fence(struct html_writer *w)
 void html_end_fence(struct html_writer *w)
 {
         if (w->fence == MARK_OPEN) {
-                w->fence = MARK_NONE;
                 w->breaks = 1;
                 html_put(w, "```");
         }
@@ -191,17 +193,22 @@ void html_end_fence(struct html_writer *w)
 
 /* --- tables --- */
 
-void html_begin_row(struct html_writer *w)
+static void reset_row(struct html_writer *w)
 {
         w->cells = w->separators = 0;
         w->has_lines = w->at_start = false;
         html_break(w, 1);
 }
 
+void html_begin_row(struct html_writer *w)
+{
+        reset_row(w);
+}
+
 void html_end_row(struct html_writer *w)
 {
-        html_begin_row(w);
-        w->has_lines = true; /* of the cell around it, if this table is in one */
+        reset_row(w);
+        w->has_lines = true; /* a row is a line: if this table is inside a cell, that cell now has several */
 }
 
 void html_begin_cell(struct html_writer *w)
@@ -212,7 +219,10 @@ void html_begin_cell(struct html_writer *w)
         w->at_start = true;
 }
 
-/* Breaks at the end of a cell are dropped, unless it has several lines: then the next cell begins a new line. */
+/*
+ * Breaks at the end of a cell are dropped, unless a cell of this row so far has several lines: then each next cell
+ * begins a new line.
+ */
 void html_end_cell(struct html_writer *w)
 {
         end_marks(w);
@@ -223,14 +233,14 @@ void html_end_cell(struct html_writer *w)
 
 /* --- text --- */
 
-enum character { CHARACTER_SHOWN, CHARACTER_SPACE, CHARACTER_LINE, CHARACTER_INVISIBLE };
+enum character { CHARACTER_SHOWN, CHARACTER_SPACE, CHARACTER_LINE, CHARACTER_JOINER, CHARACTER_INVISIBLE };
 
 static enum character classify(uint32_t c)
 {
         static const struct {
                 uint32_t first, last;
                 enum character kind;
-        } rows[] = {
+        } rows[] = { /* the first row that matches counts */
                 { '\t', '\t', CHARACTER_SPACE },
                 { '\n', '\n', CHARACTER_LINE },
                 { '\f', '\r', CHARACTER_SPACE },
@@ -239,15 +249,27 @@ static enum character classify(uint32_t c)
                 { 0x7f, 0x9f, CHARACTER_INVISIBLE },
                 { 0xa0, 0xa0, CHARACTER_SPACE },
                 { 0xad, 0xad, CHARACTER_INVISIBLE },       /* soft hyphen */
+                { 0x34f, 0x34f, CHARACTER_INVISIBLE },     /* combining grapheme joiner */
                 { 0x61c, 0x61c, CHARACTER_INVISIBLE },     /* text direction, also below */
+                { 0x115f, 0x1160, CHARACTER_INVISIBLE },   /* Hangul fillers, also below */
+                { 0x17b4, 0x17b5, CHARACTER_INVISIBLE },   /* Khmer vowels that are never shown */
+                { 0x180b, 0x180f, CHARACTER_INVISIBLE },   /* Mongolian variation selectors and vowel separator */
                 { 0x200b, 0x200b, CHARACTER_INVISIBLE },   /* zero width */
+                { 0x200c, 0x200d, CHARACTER_JOINER },      /* Indic scripts and Persian need them, and emoji */
                 { 0x200e, 0x200f, CHARACTER_INVISIBLE },
                 { 0x2028, 0x2029, CHARACTER_LINE },
                 { 0x202a, 0x202e, CHARACTER_INVISIBLE },
                 { 0x2060, 0x206f, CHARACTER_INVISIBLE },
+                { 0x2800, 0x2800, CHARACTER_SPACE },       /* Braille without a dot */
+                { 0x3164, 0x3164, CHARACTER_INVISIBLE },
+                { 0xfe00, 0xfe0d, CHARACTER_INVISIBLE },   /* variation selectors */
+                { 0xfe0e, 0xfe0f, CHARACTER_JOINER },      /* show an emoji as text or in colour */
                 { 0xfeff, 0xfeff, CHARACTER_INVISIBLE },
-                { 0xfff9, 0xfffb, CHARACTER_INVISIBLE },
-                { 0xe0000, 0xe0fff, CHARACTER_INVISIBLE }, /* tags: an invisible copy of ASCII */
+                { 0xffa0, 0xffa0, CHARACTER_INVISIBLE },
+                { 0xfff0, 0xfffb, CHARACTER_INVISIBLE },
+                { 0x1bca0, 0x1bca3, CHARACTER_INVISIBLE }, /* marks of shorthand */
+                { 0x1d173, 0x1d17a, CHARACTER_INVISIBLE }, /* marks of musical notation */
+                { 0xe0000, 0xe0fff, CHARACTER_INVISIBLE }, /* tags (an invisible copy of ASCII), variation selectors */
         };
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
                 if (c >= rows[i].first && c <= rows[i].last)
@@ -275,8 +297,15 @@ static void write_character(struct html_writer *w, uint32_t c)
         switch (classify(c)) {
         case CHARACTER_SHOWN:
                 put_word(w, utf8, html_write_utf8(c, utf8));
+                w->joinable = c >= 0x80;
+                break;
+        case CHARACTER_JOINER:
+                if (w->joinable && !w->breaks && !w->space)
+                        write_bytes(w, utf8, html_write_utf8(c, utf8));
+                w->joinable = false;
                 break;
         case CHARACTER_LINE:
+                /* Line breaks before the first word of a block are dropped. */
                 if (w->verbatim && w->fence != MARK_PENDING)
                         w->breaks++;
                 w->space = !w->verbatim;

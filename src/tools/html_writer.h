@@ -23,6 +23,7 @@ struct html_writer {
         size_t breaks;         /* line breaks to write before the next word */
         bool space;            /* a space to write before the next word */
         bool at_start;         /* of an item or a cell: breaks are ignored */
+        bool joinable;         /* the last character is not ASCII and no joiner: a joiner may follow */
         bool verbatim;         /* white space is kept, and links and code are not marked */
         enum html_mark_state link, code, fence;
         struct text href;
@@ -45,10 +46,10 @@ void html_break(struct html_writer *w, size_t lines);
 void html_put(struct html_writer *w, const char *words);
 
 /*
- * Adds `mark` to the prefix of the next line. Later lines have it too with `again`, and spaces of its length otherwise.
- * html_unindent() shortens the prefix to an earlier length.
+ * Adds `mark` to the prefix of the next line. Later lines have it too with `on_every_line`, and spaces of its length
+ * otherwise. html_unindent() shortens the prefix to an earlier length.
  */
-void html_indent(struct html_writer *w, const char *mark, bool again);
+void html_indent(struct html_writer *w, const char *mark, bool on_every_line);
 void html_unindent(struct html_writer *w, size_t prefix);
 
 /* The text between is a link, code, or a fenced block. The end of a line also ends a link or code. */

@@ -1,8 +1,8 @@
 /*
  * Writes and parses reports; see web_fetch_report.h.
  *
- * The format: four numbers, then the URL, the content type and the detail, each NUL-terminated, then the body up to the
- * end. The content type is empty if the answer has none.
+ * The format: struct head (failure, status, cut, length of the body), then the URL, the content type and the detail,
+ * each NUL-terminated, then the body, which ends the report. The content type is empty if the answer has none.
  */
 #include "tools/web_fetch_report.h"
 
@@ -32,7 +32,10 @@ void web_report_write(const struct web_report *r, struct text *out)
         text_add_bytes(out, w->body ? w->body : "", length);
 }
 
-/* Reads the string at *at, of at most `max` bytes, and moves *at after it. Returns NULL when there is none. */
+/*
+ * Reads the string at *at, of at most `max` bytes, and moves *at after it. Returns NULL when there is none,
+ * or when it is too long.
+ */
 static const char *read_string(const char **at, const char *end, size_t max)
 {
         const char *text = *at, *nul = memchr(text, '\0', (size_t)(end - text));
@@ -45,10 +48,10 @@ static const char *read_string(const char **at, const char *end, size_t max)
 bool web_report_parse(const char *bytes, size_t length, struct web_report *ret)
 {
         struct head head;
-        const char *at = bytes + sizeof head, *end = bytes + length;
         if (length < sizeof head)
                 return false;
         memcpy(&head, bytes, sizeof head);
+        const char *at = bytes + sizeof head, *end = bytes + length;
         const char *url = read_string(&at, end, URL_MAX + DOMAIN_MAX);
         const char *type = url ? read_string(&at, end, WEB_TYPE_MAX) : NULL;
         const char *detail = type ? read_string(&at, end, WEB_DETAIL_MAX) : NULL;

@@ -17,15 +17,16 @@ import time
 NOERROR, SERVFAIL, NXDOMAIN, REFUSED = 0, 2, 3, 5
 TYPES = {1: 'A', 5: 'CNAME', 16: 'TXT', 28: 'AAAA', 33: 'SRV', 65: 'HTTPS'}
 A, CNAME, AAAA = 1, 5, 28
-RESPONSE, AUTHORITATIVE, TRUNCATED, RECURSION = 0x8000, 0x0400, 0x0200, 0x0080
+RESPONSE, AUTHORITATIVE, TRUNCATED, RECURSION_DESIRED, RECURSION_AVAILABLE = 0x8000, 0x0400, 0x0200, 0x0100, 0x0080
 MAX_ALIASES = 8
 
 
 @dataclasses.dataclass(frozen=True)
 class Query:
-    """A query that the server received: its name in lower case, its type, and the transport, "udp" or "tcp"."""
+    """A query that the server received: its name in lower case, the name of its type, the transport ("udp" or "tcp"),
+    and the addresses of the client (peer) and of the server that it asked."""
     name: str
-    type: str
+    type_name: str
     transport: str
     peer: str
     server: str
@@ -34,23 +35,25 @@ class Query:
 class Reply:
     """The reply for a name. An A query gets the IPv4 addresses, an AAAA query the IPv6 addresses.
 
-    alias: the name is a CNAME of this one. rcode: the response code. delay: seconds before the reply is sent.
+    target: the name has a CNAME record that leads to this name. rcode: the response code.
+    delay: seconds before the reply is sent.
     silent: no reply is sent. truncated: over UDP the reply only has the TC flag, so the client retries over TCP.
-    raw: the reply is the query's ID and these bytes. others: the data of records of other types, by type number.
+    raw: the reply is the query's ID and these bytes. ttl: seconds for which a client may keep each record.
+    others: the data of one record of each other type, by type number.
     """
 
-    def __init__(self, *addresses, alias='', rcode=NOERROR, delay=0, silent=False, truncated=False, raw=None, ttl=60,
+    def __init__(self, *addresses, target='', rcode=NOERROR, delay=0, silent=False, truncated=False, raw=None, ttl=60,
                  others=None):
         self.addresses = [ipaddress.ip_address(address) for address in addresses]
-        self.alias, self.rcode, self.delay, self.silent, self.truncated = alias, rcode, delay, silent, truncated
+        self.target, self.rcode, self.delay, self.silent, self.truncated = target, rcode, delay, silent, truncated
         self.raw, self.ttl, self.others = raw, ttl, others or {}
 
-    def data(self, kind):
+    def data(self, type_number):
         """The data of each record of this type."""
-        version = {A: 4, AAAA: 6}.get(kind)
+        version = {A: 4, AAAA: 6}.get(type_number)
         if version:
             return [address.packed for address in self.addresses if address.version == version]
-        return [self.others[kind]] if kind in self.others else []
+        return [self.others[type_number]] if type_number in self.others else []
 
 
 def encode_name(name):
@@ -64,8 +67,8 @@ def parse_question(packet):
     while packet[offset]:
         labels.append(packet[offset + 1:offset + 1 + packet[offset]].decode('latin-1'))
         offset += 1 + packet[offset]
-    kind, = struct.unpack_from('!H', packet, offset + 1)
-    return '.'.join(labels), kind, packet[12:offset + 5]
+    type_number, = struct.unpack_from('!H', packet, offset + 1)
+    return '.'.join(labels), type_number, packet[12:offset + 5]
 
 
 class NameServer:
@@ -95,7 +98,8 @@ class NameServer:
             listener.sendto(answer, peer)
 
     def serve_tcp(self, connection, visit):
-        """Serves one connection, where a length of two bytes precedes each message."""
+        """Serves one connection, where a length of two bytes precedes each message. visit: a Visit of servers.py, with
+        both addresses."""
         with connection.makefile('rb') as stream:
             while len(head := stream.read(2)) == 2:
                 packet = stream.read(int.from_bytes(head, 'big'))
@@ -106,13 +110,13 @@ class NameServer:
 
     def _answer(self, packet, transport, peer, server):
         try:
-            spelled, kind, question = parse_question(packet)
+            spelled, type_number, question = parse_question(packet)
         except (IndexError, struct.error):
             return None
         name = spelled.lower()
         with self._lock:
-            self.queries.append(Query(name, TYPES.get(kind, str(kind)), transport, peer, server))
-        reply = self._next_reply(name, kind)
+            self.queries.append(Query(name, TYPES.get(type_number, str(type_number)), transport, peer, server))
+        reply = self._next_reply(name, type_number)
         time.sleep(reply.delay)
         if reply.silent:
             return None
@@ -120,34 +124,35 @@ class NameServer:
             return packet[:2] + reply.raw
         if reply.truncated and transport == 'udp':
             return self._message(packet, question, TRUNCATED, [])
-        return self._message(packet, question, *self._records(name, kind, reply))
+        return self._message(packet, question, *self._records(name, type_number, reply))
 
-    def _next_reply(self, name, kind):
+    def _next_reply(self, name, type_number):
         replies = self.zone.get(name, Reply(rcode=NXDOMAIN))
         if isinstance(replies, Reply):
             return replies
         with self._lock:
-            count = self._reply_counts.get((name, kind), 0)
-            self._reply_counts[name, kind] = count + 1
+            count = self._reply_counts.get((name, type_number), 0)
+            self._reply_counts[name, type_number] = count + 1
         return replies[min(count, len(replies) - 1)]
 
-    def _records(self, name, kind, reply):
+    def _records(self, name, type_number, reply):
         """The response code and the records. Follows aliases, as a recursive resolver does."""
         records = []
         for _ in range(MAX_ALIASES):
-            if not reply.alias:
+            if not reply.target:
                 break
-            records.append((name, CNAME, reply.ttl, encode_name(reply.alias)))
-            name = reply.alias
-            reply = self._next_reply(name, kind)
-        records += [(name, kind, reply.ttl, data) for data in reply.data(kind)]
+            records.append((name, CNAME, reply.ttl, encode_name(reply.target)))
+            name = reply.target
+            reply = self._next_reply(name, type_number)
+        records += [(name, type_number, reply.ttl, data) for data in reply.data(type_number)]
         return reply.rcode, records
 
     @staticmethod
-    def _message(packet, question, flags, records):
+    def _message(packet, question, flags_and_rcode, records):
         query_flags, = struct.unpack_from('!H', packet, 2)
-        flags |= RESPONSE | AUTHORITATIVE | RECURSION | query_flags & 0x0100      # "recursion desired" is copied
+        copied = query_flags & RECURSION_DESIRED
+        flags = flags_and_rcode | RESPONSE | AUTHORITATIVE | RECURSION_AVAILABLE | copied
         message = packet[:2] + struct.pack('!HHHHH', flags, 1, len(records), 0, 0) + question
-        for name, kind, ttl, data in records:
-            message += encode_name(name) + struct.pack('!HHIH', kind, 1, ttl, len(data)) + data
+        for name, type_number, ttl, data in records:
+            message += encode_name(name) + struct.pack('!HHIH', type_number, 1, ttl, len(data)) + data
         return message

@@ -196,7 +196,7 @@ class Internet:
         self.make_site('old.good.example', protocols=('http/1.1',))
         self.make_site('hidden.other.example', shares_server_of=self.make_site('front.good.example'))
         zone = self.names.zone
-        zone['alias.good.example'] = Reply(alias=GOOD)
+        zone['alias.good.example'] = Reply(target=GOOD)
         zone['failing.good.example'] = Reply(rcode=SERVFAIL)
         zone['silent.good.example'] = Reply(silent=True)
         addresses = self.web[GOOD].sites[0].addresses
@@ -206,7 +206,7 @@ class Internet:
             zone[f'{key}.lies.example'] = Reply(address)
         zone['mixed.lies.example'] = Reply(addresses[0], '10.0.0.1')
         zone['rebind.lies.example'] = [Reply(addresses[0]), Reply('10.0.0.1')]
-        zone['alias.lies.example'] = Reply(alias='private10.lies.example')
+        zone['alias.lies.example'] = Reply(target='private10.lies.example')
 
     def _serve_other_servers(self):
         addresses = self.make_server('echo.good.example', (7, servers.echo), (80, servers.echo), (443, servers.echo))

@@ -161,7 +161,7 @@ def test_queries_are_recorded(outside, internet):
     dig(outside, 'WwW.Good.Example', 'AAAA')
     dig(outside, '+tcp', f'@{PUBLIC_RESOLVER[0]}', GOOD, 'TXT')
     queries = internet.names.queries_for('good.example')
-    assert [(query.name, query.type, query.transport, query.server) for query in queries] == [
+    assert [(query.name, query.type_name, query.transport, query.server) for query in queries] == [
         (GOOD, 'AAAA', 'udp', '93.184.214.53'), (GOOD, 'TXT', 'tcp', PUBLIC_RESOLVER[0])]
     assert internet.names.queries_for('other.example') == []
 

@@ -159,6 +159,7 @@ def server(serve, token_file):
 
 # Who may connect.
 
+@pytest.mark.quick
 @pytest.mark.parametrize('headers, status', [
     ({'Authorization': None}, 401),
     ({'Authorization': 'Bearer'}, 401),
@@ -166,6 +167,8 @@ def server(serve, token_file):
     ({'Authorization': 'Bearer wrong'}, 401),
     ({'Authorization': f'Bearer {TOKEN[:-1]}'}, 401),
     ({'Authorization': f'Bearer {TOKEN}x'}, 401),
+    ({'Authorization': f'Bearer {TOKEN[:-1]}x'}, 401),
+    ({'Authorization': f'Bearer x{TOKEN[1:]}'}, 401),
     ({'Authorization': f'Basic {TOKEN}'}, 401),
     ({'Authorization': TOKEN}, 401),
     ({'Authorization': f'bearer {TOKEN}'}, 200),

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/personality.h>
 
 #include <cmocka.h>
 
@@ -146,6 +147,43 @@ static void test_rights_are_listed_by_name(void **state)
         }
 }
 
+/* On a kernel before 5.6, Docker users were told to switch off their filter, because openat2 was missing. */
+static void test_container_is_not_blamed_for_calls_that_an_old_kernel_lacks(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *engine;
+                enum feature_id feature;
+                int error;
+                const char *advice, *advice_on_old_kernel; /* the beginnings; NULL: none */
+        } rows[] = {
+                { "docker", FEATURE_OPENAT2, ENOSYS, "docker run --security-opt seccomp=unconfined", NULL },
+                { "podman", FEATURE_CLOSE_RANGE, ENOSYS, "podman run --security-opt seccomp=unconfined", NULL },
+                { "docker", FEATURE_OPENAT2, EPERM, "docker run", "docker run" },
+                { "docker", FEATURE_SECCOMP, ENOSYS, "docker run", "docker run" },
+                { "docker", FEATURE_OPENAT2, EINVAL, NULL, NULL },
+                { "lxc", FEATURE_OPENAT2, ENOSYS, NULL, NULL },
+        };
+        for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+                for (int old = 0; old < 2; old++) {
+                        struct probe_report report = { 0 };
+                        feature_set(&report, FEATURE_CONTAINER, FEATURE_YES, 0, "%s: a marker", rows[i].engine);
+                        feature_set(&report, rows[i].feature, FEATURE_NO, rows[i].error, "missing");
+                        /* UNAME26: the kernel calls itself 2.6.x. */
+                        int before = personality(old ? UNAME26 : PER_LINUX);
+                        assert_true(before >= 0);
+                        host_find_remedies(&report);
+                        assert_true(personality((unsigned long)before) >= 0);
+                        const char *expected = old ? rows[i].advice_on_old_kernel : rows[i].advice;
+                        const char *help = report.features[rows[i].feature].help;
+                        if (expected)
+                                assert_true(help && strncmp(help, expected, strlen(expected)) == 0);
+                        else
+                                assert_null(help);
+                }
+        }
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -155,6 +193,7 @@ int main(void)
                 cmocka_unit_test(test_rights_grow_with_the_abi),
                 cmocka_unit_test(test_abi_newer_than_known_is_reported),
                 cmocka_unit_test(test_rights_are_listed_by_name),
+                cmocka_unit_test(test_container_is_not_blamed_for_calls_that_an_old_kernel_lacks),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

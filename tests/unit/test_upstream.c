@@ -1,4 +1,4 @@
-/* The person's own proxy: how it is parsed, and which hosts are reached without it. */
+/* The user's own proxy: how it is parsed, which hosts are reached without it, and the CONNECT request to it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -69,7 +69,7 @@ static void test_proxy_urls_that_cannot_be_used_are_refused(void **state)
         }
 }
 
-static void test_no_proxy_carries_nothing(void **state)
+static void test_without_a_proxy_every_host_is_reached_directly(void **state)
 {
         (void)state;
         static const char *const rows[] = { NULL, "" };
@@ -81,13 +81,13 @@ static void test_no_proxy_carries_nothing(void **state)
         }
 }
 
-static void test_hosts_of_no_proxy_are_reached_directly(void **state)
+static void test_no_proxy_decides_which_hosts_are_reached_directly(void **state)
 {
         (void)state;
         static const struct {
                 const char *list, *host;
                 uint16_t port;
-                bool carried;
+                bool through_proxy;
         } rows[] = {
                 { NULL, "example.com", 443, true },
                 { "", "example.com", 443, true },
@@ -114,7 +114,7 @@ static void test_hosts_of_no_proxy_are_reached_directly(void **state)
         for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
                 struct upstream_proxy u;
                 assert_null(upstream_proxy_parse("http://proxy.example:3128", rows[i].list, &u));
-                assert_int_equal(upstream_proxy_applies(&u, rows[i].host, rows[i].port), rows[i].carried);
+                assert_int_equal(upstream_proxy_applies(&u, rows[i].host, rows[i].port), rows[i].through_proxy);
                 upstream_proxy_done(&u);
         }
 }
@@ -137,8 +137,8 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_proxy_url_is_parsed),
                 cmocka_unit_test(test_proxy_urls_that_cannot_be_used_are_refused),
-                cmocka_unit_test(test_no_proxy_carries_nothing),
-                cmocka_unit_test(test_hosts_of_no_proxy_are_reached_directly),
+                cmocka_unit_test(test_without_a_proxy_every_host_is_reached_directly),
+                cmocka_unit_test(test_no_proxy_decides_which_hosts_are_reached_directly),
                 cmocka_unit_test(test_connect_request_has_the_credentials),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
