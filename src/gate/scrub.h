@@ -64,7 +64,7 @@ struct scrub_stream {
         struct scrubber *scrubber;
         char *held; /* input that has not been output yet */
         size_t length;
-        size_t context;         /* bytes at its start that were output already; a check may need the byte before */
+        size_t context;         /* bytes at its start that were output already; a check may need the bytes before */
         size_t secret_end;      /* up to here the input is part of a secret that was already replaced; */
         enum alphabet alphabet; /* the secret continues as long as characters of this alphabet follow, */
         bool in_block;          /* or until the block ends, */

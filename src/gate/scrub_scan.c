@@ -305,7 +305,7 @@ int scrubber_scan(struct scrubber *s, const char *text, size_t length)
                 if (h.from == h.to || !secret_pattern_find(scrubber_pattern(h.pattern), &span, &runs))
                         continue;
                 size_t start = h.from < span.from ? h.from : span.from;
-                s->hits[kept++] = (struct secret_match){ span.from, span.to, start, h.pattern, span.alphabet };
+                s->hits[kept++] = (struct secret_match){ span.from, span.to, h.from, start, h.pattern, span.alphabet };
         }
         s->hit_count = kept;
         if (kept)

@@ -9,7 +9,8 @@
 /* One secret in the scanned text. */
 struct secret_match {
         size_t from, to;
-        size_t start; /* where the expression's match begins, such as at the name before a value; at most `from` */
+        size_t match; /* where the expression's match begins, such as at the name before a value */
+        size_t start; /* the smaller of `match` and `from` */
         unsigned pattern;
         enum alphabet alphabet; /* the secret continues in this alphabet, if it reaches the end of the text */
 };

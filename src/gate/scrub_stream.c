@@ -5,8 +5,8 @@
  * pieces. A window usually is several whole lines: no match crosses the end of a line, so it does not matter how lines
  * are grouped. A line longer than WINDOW is scanned in overlapping windows, whose positions depend on that line alone.
  * Each decides about the secrets that begin before its limit, and no expression of the table can match more than the
- * overlap after the limit. The next window begins one byte before that limit, because checks look at the byte before a
- * secret.
+ * overlap after the limit. The next window begins CONTEXT bytes before that limit, because checks look at the bytes
+ * before a secret; the secrets that begin in these bytes were decided about.
  *
  * State is carried from one window to the next: a secret that continues in its alphabet, a block that has not ended.
  * Their remainder is dropped as it arrives and is not buffered. The buffer holds at most one window and the start of a
@@ -23,10 +23,12 @@
 #include <sys/types.h>
 
 #include "gate/scrub_scan.h"
+#include "gate/secret_assignment.h"
 
 enum {
         WINDOW = 64 << 10,
         OVERLAP = PATTERN_WIDTH_MAX,
+        CONTEXT = SETTING_NAME_MAX + SETTING_BEFORE_MAX,
         HELD_MAX = WINDOW + 2 * BLOCK_DECISION_MAX, /* enough to decide about a block that opens in a full window */
 };
 
@@ -108,7 +110,7 @@ static void redact(struct scrub_stream *s, const struct window *w, const struct 
         *done = s->secret_end > *done ? s->secret_end : *done;
 }
 
-/* Drops markers that no key follows, and hits that the next window decides about. -EAGAIN: see is_key(). */
+/* Drops markers that no key follows, and hits that another window decides about. -EAGAIN: see is_key(). */
 static int filter_hits(const struct scrub_stream *s, const struct window *w, size_t *ret_undecided)
 {
         struct secret_match *hits = s->scrubber->hits;
@@ -116,7 +118,7 @@ static int filter_hits(const struct scrub_stream *s, const struct window *w, siz
         for (size_t i = 0; i < s->scrubber->hit_count; i++) {
                 const struct secret_pattern *pattern = scrubber_pattern(hits[i].pattern);
                 int key = 1;
-                if (hits[i].start >= w->limit)
+                if (hits[i].start >= w->limit || hits[i].match < s->context)
                         continue;
                 if (pattern && pattern->end == SECRET_END_PEM_BLOCK)
                         key = is_key(w, hits[i].to);
@@ -185,8 +187,8 @@ static ssize_t scrub_window(struct scrub_stream *s, struct window *w, struct tex
                 return r;
         output_window(s, w, out);
         bool in_line = w->limit < w->length;
-        size_t bytes = in_line ? w->limit - 1 : w->limit;
-        s->context = in_line;
+        s->context = in_line ? CONTEXT : 0;
+        size_t bytes = w->limit - s->context;
         shift_positions(s, bytes);
         return (ssize_t)bytes;
 }

@@ -8,10 +8,11 @@
 
 enum {
         DIFFERENT_MIN = 8, /* different characters; twenty random characters almost always have as many */
-        VALUE_MIN = 6,     /* bytes of a value; shorter ones are flags and numbers */
         COLOUR_MAX = 16,   /* bytes between the ESC and the letter that ends a colour code */
-        /* Bytes of a secret that are examined. A cap, because a secret may begin at every sixth byte of a text. */
-        EXAMINED_MAX = 256,
+        RANDOM_MIN = 16,   /* characters; a shorter credential may be made of few different ones */
+        NUMBER_MIN = 23,   /* characters of base64 of a number of 17 to 20 digits */
+        NUMBER_MAX = 40,   /* … with what may come before it: \\n */
+        DECODED_MAX = 96,  /* characters of base64 that are decoded */
 };
 
 static bool is_digit(char c)
@@ -98,6 +99,12 @@ bool check_mixed_case(const struct text_span *s)
         return k.upper && k.lower && k.digit;
 }
 
+bool check_both_cases(const struct text_span *s)
+{
+        struct kinds k = count_kinds(s);
+        return k.upper && k.lower;
+}
+
 bool check_distinct_chars(const struct text_span *s)
 {
         struct kinds k = count_kinds(s);
@@ -111,10 +118,9 @@ bool check_random_looking(const struct text_span *s)
                ((k.upper && k.lower) || 4 * k.digit >= examined_length(s));
 }
 
-/* --- values of settings --- */
+/* --- values --- */
 
-/* Ignores case. The word must be in lower case. */
-static bool contains(const char *text, size_t length, const char *word)
+bool secret_contains(const char *text, size_t length, const char *word)
 {
         size_t l = strlen(word);
         for (size_t i = 0; i + l <= length; i++)
@@ -127,34 +133,37 @@ static bool contains(const char *text, size_t length, const char *word)
 /* Text that was scrubbed already is not scrubbed again. */
 static const char scrubbed[] = "[REDACTED:";
 
-/* Words that people write in place of a secret. */
-static bool is_placeholder(const char *text, size_t length)
+bool secret_is_placeholder(const char *text, size_t length)
 {
         static const char *const inside[] = {
                 scrubbed, "example", "placeholder", "changeme", "change-me", "change_me", "your", "xxxx", "****",
-                "....",
+                "....", "replace", "insert", "-here", "_here",
+                "\xe2\x80\xa6", "\xe2\x80\xa2",
         };
         for (size_t i = 0; i < ARRAY_SIZE(inside); i++)
-                if (contains(text, length, inside[i]))
+                if (secret_contains(text, length, inside[i]))
                         return true;
         return false;
 }
 
-/* A variable, a command, a template, a path, a URL, a call: it says where the secret is, and is not the secret. */
-static bool is_reference(const char *text, size_t length)
+bool secret_is_reference(const char *text, size_t length, char quote)
 {
         static const char *const starts[] = {
-                "$", "{", "<", "%", "*", "[", "(", "&", "@", "/", "./", "../", "~/", "http:", "https:",
+                "$", "{", "<", "%", "/", "./", "../", "~/", "http:", "https:", "arn:", "vault:", "env:", "file:",
+                "op:", "ref+", "ENC[",
         };
+        static const char *const inside[] = { "${", "$(", "{{", "#{", "%(", "://" };
         for (size_t i = 0; i < ARRAY_SIZE(starts); i++)
                 if (length >= strlen(starts[i]) && memcmp(text, starts[i], strlen(starts[i])) == 0)
                         return true;
-        return contains(text, length, "${") || contains(text, length, "$(") || memchr(text, '(', length) ||
-               memchr(text, '[', length);
+        for (size_t i = 0; i < ARRAY_SIZE(inside); i++)
+                if (secret_contains(text, length, inside[i]))
+                        return true;
+        /* Without quotes, a bracket is a call or an index. */
+        return !quote && (memchr("*&@", *text, 3) || memchr(text, '(', length) || memchr(text, '[', length));
 }
 
-/* OTHER_NAME, object.name or 0x10400, and the punctuation that follows in code. */
-static bool is_identifier(const char *text, size_t length)
+bool secret_is_identifier(const char *text, size_t length)
 {
         bool capitals = true, parts = false;
         while (length && strchr(")}],;", text[length - 1]))
@@ -168,34 +177,68 @@ static bool is_identifier(const char *text, size_t length)
         return parts || (capitals && memchr(text, '_', length)) || (length > 1 && text[0] == '0' && text[1] == 'x');
 }
 
-bool extract_value(struct text_span *s)
+bool secret_is_sample(const char *text, size_t length)
 {
-        s->from = s->to - 1;
-        char before = s->from ? s->text[s->from - 1] : '\0';
-        if (before == '"')
-                s->alphabet = s->from > 1 && s->text[s->from - 2] == '\\' ? ALPHABET_ESCAPED : ALPHABET_DOUBLE;
-        if (before == '\'')
-                s->alphabet = ALPHABET_SINGLE;
-        return true;
+        static const char *const samples[] = {
+                "password", "passwd", "passw", "pass", "pwd", "pw", "secret", "token", "pa55", "foo", "bar",
+        };
+        for (size_t i = 0; i < ARRAY_SIZE(samples); i++)
+                if (length == strlen(samples[i]) && strncasecmp(text, samples[i], length) == 0)
+                        return true;
+        return false;
 }
 
-bool check_value(const struct text_span *s)
+bool check_no_placeholder(const struct text_span *s)
 {
-        const char *value = s->text + s->from;
+        return count_kinds(s).different >= DIFFERENT_MIN &&
+               !secret_is_placeholder(s->text + s->from, examined_length(s));
+}
+
+/* --- credentials --- */
+
+static int base64_digit(char c)
+{
+        if (is_upper(c))
+                return c - 'A';
+        if (is_lower(c))
+                return c - 'a' + 26;
+        if (is_digit(c))
+                return c - '0' + 52;
+        return c == '+' || c == '-' ? 62 : c == '/' || c == '_' ? 63 : -1;
+}
+
+/* base64 of user:password. */
+static bool is_basic_credentials(const char *text, size_t length)
+{
+        unsigned bits = 0, count = 0;
+        size_t bytes = 0, colon = 0;
+        for (size_t i = 0; i < length && i < DECODED_MAX && base64_digit(text[i]) >= 0; i++) {
+                bits = (bits << 6 | (unsigned)base64_digit(text[i])) & 0xffff;
+                count += 6;
+                if (count < 8)
+                        continue;
+                count -= 8;
+                unsigned byte = bits >> count & 0xff;
+                if (byte < ' ' || byte == 0x7f)
+                        return false;
+                colon = byte == ':' && !colon ? bytes : colon;
+                bytes++;
+        }
+        return colon && colon + 1 < bytes;
+}
+
+bool check_credential(const struct text_span *s)
+{
+        const char *text = s->text + s->from;
         size_t length = examined_length(s);
         struct kinds k = count_kinds(s);
-        if (length < VALUE_MIN || is_reference(value, length) || is_placeholder(value, length))
+        if (secret_is_placeholder(text, length))
                 return false;
-        if (k.upper + k.lower == 0)
-                return false; /* a number */
-        char before = s->text[s->from - 1];
-        bool quoted = before == '"' || before == '\'';
-        if (!quoted && is_identifier(value, length))
-                return false;
-        /* NAME=value, as in .env files and the output of env, is enough; any other form must also look random. */
-        if (before == '=' || (quoted && s->from > 1 && s->text[s->from - 2] == '='))
+        if (is_basic_credentials(text, length))
                 return true;
-        return check_random_looking(s);
+        if (secret_is_identifier(text, length) && length < RANDOM_MIN)
+                return false;
+        return k.digit && k.upper + k.lower && (length < RANDOM_MIN || k.different >= DIFFERENT_MIN);
 }
 
 /* --- URLs --- */
@@ -206,15 +249,10 @@ static bool in_authority(char c)
 }
 
 /* Passwords as documentation has them. */
-static bool is_sample_password(const char *text, size_t length)
+static bool is_documentation(const char *text, size_t length)
 {
-        static const char *const samples[] = {
-                "password", "passwd", "passw", "pass", "pwd", "pw", "secret", "token", "pa55", "foo", "bar",
-        };
-        for (size_t i = 0; i < ARRAY_SIZE(samples); i++)
-                if (length == strlen(samples[i]) && strncasecmp(text, samples[i], length) == 0)
-                        return true;
-        return is_placeholder(text, length) || is_reference(text, length);
+        return secret_is_sample(text, length) || secret_is_placeholder(text, length) ||
+               secret_is_reference(text, length, '\0');
 }
 
 bool extract_url_password(struct text_span *s)
@@ -227,9 +265,9 @@ bool extract_url_password(struct text_span *s)
         for (const char *p = start; p < end && in_authority(*p); p++)
                 if (*p == '@' && p + 1 < end && (alphabet_contains(ALPHABET_WORD, p[1]) || p[1] == '['))
                         at = p; /* the last @ with a host after it: a password may contain others */
-        if (!colon || !at || at < colon + 2 || is_sample_password(colon + 1, (size_t)(at - colon) - 1))
+        if (!colon || !at || at < colon + 2 || is_documentation(colon + 1, (size_t)(at - colon) - 1))
                 return false;
-        if (contains(start, (size_t)(at - start), scrubbed))
+        if (secret_contains(start, (size_t)(at - start), scrubbed))
                 return false;
         s->to = (size_t)(at - s->text);
         s->alphabet = ALPHABET_NONE;
@@ -237,6 +275,17 @@ bool extract_url_password(struct text_span *s)
 }
 
 /* --- tokens --- */
+
+bool extract_discord(struct text_span *s)
+{
+        size_t dot = s->from;
+        while (s->from && dot - s->from < NUMBER_MAX && alphabet_contains(ALPHABET_DASHED, s->text[s->from - 1]))
+                s->from--;
+        /* M, N and O: what the ASCII digits at the beginning encode to */
+        while (dot - s->from >= NUMBER_MIN && (!strchr("MNO", s->text[s->from]) || !secret_starts_word(s)))
+                s->from++;
+        return dot - s->from >= NUMBER_MIN;
+}
 
 bool extract_jwt(struct text_span *s)
 {

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "gate/secret_assignment.h"
 #include "gate/secret_checks.h"
 
 #define ALNUM "[A-Za-z0-9]"
@@ -30,16 +31,24 @@
           .check = c }
 #define BLOCK(n, x) { .name = n, .expression = x, .end = SECRET_END_PEM_BLOCK }
 
-/* What may come between a name and its value: ="x", ": "x, => 'x. */
-#define IS "[\"']?[ \\t]{0,4}[=:]>?[ \\t]{0,4}[\"']?"
+/* What may come between a name and its value: ="x", ": "x, => 'x, ", "x. */
+#define IS "[\"']?[ \\t]{0,4}[=:,]>?[ \\t]{0,4}[\"']?"
+/* What may come between the name of a setting and its sign, in any language: "=, ']=, [8] =, : and > of XML. */
+#define SIGN "[\\\\\"'?\\[\\]0-9 \\t]{0,24}[=:>]"
+#define QUOTE "\\\\?[\"']"
+/* The first character of a value that is neither a variable nor empty. */
+#define FIRST "[^\\s\"'=:\\\\<>${,;)}\\]]"
 
 const struct secret_pattern secret_patterns[] = {
         /* keys as text */
-        BLOCK("pem-private-key", "-{4,5} ?BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}"),
+        BLOCK("pem-private-key",
+              "-{4,5} ?BEGIN (?:[A-Z0-9 ]{0,40}(?:PRIVATE KEY(?: BLOCK)?|SECRET KEY|NKEY SEED)|OpenVPN Static key V1) ?"
+              "-{4,5}"),
         BLOCK("putty-private-key", "Private-Lines: [0-9]{1,4}"),
         /* "-----BEGIN … PRIVATE KEY" in base64, as in kubeconfig files and CI variables */
         TOKEN("pem-private-key",
-              "LS0tLS1CRUdJTi(?:BQUklWQVRFIEtFW|BSU0EgUFJJVkFURSBLRV|BFQyBQUklWQVRFIEtFW|BPUEVOU1NI)", BASE64, GREEDY),
+              "LS0tLS1CRUdJTi(?:BQUklWQVRFIEtFW|BSU0EgUFJJVkFURSBLRV|BFQyBQUklWQVRFIEtFW|BPUEVOU1NI|"
+              "BFTkNSWVBURUQgUFJJVkFU|BQR1AgUFJJVkFU|BEU0EgUFJJVkFU)", BASE64, GREEDY),
         TOKEN("age-secret-key", "AGE-SECRET-KEY-(?:PQ-)?1[02-9AC-HJ-NP-Z]{58}", WORD, GREEDY),
 
         /* clouds */
@@ -49,6 +58,8 @@ const struct secret_pattern secret_patterns[] = {
         TOKEN("aws-bedrock-key", "ABSK[A-Za-z0-9+/]{109}", BASE64, GREEDY),
         TOKEN("google-api-key", "AIza" DASH "{35}", DASHED, EXACT),
         TOKEN("google-oauth-secret", "GOCSPX-" DASH "{28}", DASHED, EXACT),
+        TOKEN("google-api-key", "AQ\\.Ab" DASH "{40}", DASHED, GREEDY),
+        TOKEN("google-refresh-token", "1//0" DASH "{40}", DASHED, GREEDY),
         TOKEN("google-oauth-token", "ya29\\.[A-Za-z0-9_.-]{20}", DOTTED, GREEDY),
         VALUE(86, "azure-storage-key", "(?i:account_?key)" IS "[A-Za-z0-9+/]{86}", BASE64, GREEDY),
         VALUE(43, "azure-shared-access-key", "SharedAccess(?:Key|Signature)" IS "[A-Za-z0-9+/]{43}", BASE64, GREEDY),
@@ -64,6 +75,10 @@ const struct secret_pattern secret_patterns[] = {
         TOKEN("cloudflare-origin-ca-key", "v1\\.0-" HEX "{24}-" HEX "{146}", WORD, EXACT),
         TOKEN("heroku-api-key", "HRKU-" DASH "{36}", DASHED, GREEDY),
         TOKEN("flyio-token", "f(?:o1_|m[12][ar]?_)[A-Za-z0-9+/_-]{43}", ANY64, GREEDY),
+        TOKEN_IF(mixed_case, "vercel-token", "vc[piark]_" ALNUM "{20}", WORD, GREEDY),
+        TOKEN("vercel-token", "vercel_blob_rw_" ALNUM "{16}_" ALNUM "{30}", WORD, GREEDY),
+        TOKEN_IF(mixed_case, "render-token", "rnd_" ALNUM "{24}", WORD, GREEDY),
+        TOKEN("nats-seed", "S[UAONCX]A[A-Z2-7]{55}", WORD, EXACT),
         TOKEN("netlify-token", "nfp_" ALNUM "{36}", WORD, GREEDY),
         TOKEN("supabase-token", "sbp_" HEX "{40}", WORD, EXACT),
         TOKEN("supabase-secret-key", "sb_secret_" DASH "{22}", DASHED, GREEDY),
@@ -72,7 +87,7 @@ const struct secret_pattern secret_patterns[] = {
         TOKEN("neon-api-key", "napi_[a-z0-9]{64}", WORD, EXACT),
         TOKEN("mongodb-atlas-secret", "mdb_sa_sk_" DASH "{40}", DASHED, GREEDY),
         TOKEN("openshift-token", "sha256~" DASH "{43}", DASHED, EXACT),
-        TOKEN("tailscale-key", "tskey-[a-z]{3,10}-" ALNUM "{6,20}-" ALNUM "{16}", WORD, GREEDY),
+        TOKEN("tailscale-key", "tskey-(?:[a-z]{3,10}-)?" ALNUM "{6,24}-" ALNUM "{16}", WORD, GREEDY),
         TOKEN("vault-token", "hv[sbr]\\." DASH "{24}", DASHED, GREEDY),
         TOKEN("terraform-token", ALNUM "{14}\\.atlasv1\\." DASH "{60}", DASHED, GREEDY),
         TOKEN("pulumi-token", "pul-" HEX "{40}", WORD, EXACT),
@@ -84,23 +99,27 @@ const struct secret_pattern secret_patterns[] = {
 
         /* code and packages */
         TOKEN("github-fine-grained-pat", "github_pat_" ALNUM "{22}_" ALNUM "{59}", WORD, GREEDY),
+        TOKEN_IF(distinct_chars, "github-fine-grained-pat", "github_pat_" WORD "{22}", WORD, GREEDY), /* cut off */
         TOKEN("github-pat", "ghp_" ALNUM "{36}", WORD, GREEDY),
-        TOKEN("github-oauth", "gh[ousr]_" ALNUM "{36}", WORD, GREEDY),
-        TOKEN("gitlab-token", "gl(?:pat|dt|rt|rtr|ft|imt|agent|ptt|soat|ffct|oas)-" DASH "{20}", DOTTED, GREEDY),
+        TOKEN("github-oauth", "gh[our]_" ALNUM "{36}", WORD, GREEDY),
+        /* the token of an app's installation; the longer form is a number and a JWT */
+        TOKEN_IF(distinct_chars, "github-oauth", "ghs_[A-Za-z0-9._-]{36}", DOTTED, GREEDY),
+        TOKEN("gitlab-token", "gl(?:pat|dt|rt|rtr|ft|imt|agent|ptt|soat|ffct|oas|wt)-" DASH "{20}", DOTTED, GREEDY),
         TOKEN("gitlab-ci-token", "glcbt-" ALNUM "{1,5}_" DASH "{20}", DOTTED, GREEDY),
         TOKEN("gitlab-runner-token", "GR1348941" DASH "{20}", DASHED, GREEDY),
         TOKEN("bitbucket-token", "AT(?:BB|CTT3)" DASH "{32}", ANY64, GREEDY),
         TOKEN("atlassian-token", "ATATT3" DASH "{60}", ANY64, GREEDY),
         TOKEN("npm-token", "npm_" ALNUM "{36}", WORD, EXACT),
-        VALUE(16, "npm-auth-token", ":_(?:authToken|auth|password)[ \\t]?=[ \\t]?[\"']?[A-Za-z0-9+/_.-]{16}", ANY64,
-              GREEDY),
+        VALUE_IF(6, credential, "npm-auth-token",
+                 "(?::|^)_(?:authToken|auth|password)[ \\t]?=[ \\t]?[\"']?[A-Za-z0-9+/_.-]{6}", ANY64, GREEDY),
         TOKEN("pypi-token", "pypi-Ag[A-Za-z0-9_-]{50}", DASHED, GREEDY),
         TOKEN("rubygems-token", "rubygems_" HEX "{48}", WORD, EXACT),
         TOKEN_IF(mixed_case, "crates-io-token", "cio" ALNUM "{32}", WORD, EXACT),
         TOKEN_IF(distinct_chars, "nuget-api-key", "oy2[a-z0-9]{43}", WORD, EXACT),
         TOKEN("clojars-token", "CLOJARS_[a-z0-9]{60}", WORD, EXACT),
         TOKEN("docker-token", "dckr_[po]at_" DASH "{27}", DASHED, GREEDY),
-        VALUE(16, "docker-config-auth", "\"auth\"[ \\t]{0,4}:[ \\t]{0,4}\"[A-Za-z0-9+/]{16}", BASE64, GREEDY),
+        VALUE_IF(8, credential, "docker-config-auth", "\"auth\"[ \\t]{0,4}:[ \\t]{0,4}\"[A-Za-z0-9+/]{8}", BASE64,
+                 GREEDY),
         TOKEN("artifactory-api-key", "AKCp" ALNUM "{69}", WORD, EXACT),
         TOKEN("artifactory-token", "cmVmdGtu" ALNUM "{56}", WORD, EXACT),
         TOKEN("circleci-token", "CCIP(?:AT|RJ)_" ALNUM "{22}_" HEX "{40}", WORD, EXACT),
@@ -112,12 +131,12 @@ const struct secret_pattern secret_patterns[] = {
         TOKEN("readme-api-key", "rdme_[a-z0-9]{70}", WORD, EXACT),
 
         /* models */
-        TOKEN("anthropic-api-key", "sk-ant-" DASH "{20}", DASHED, GREEDY),
-        TOKEN("openrouter-api-key", "sk-or-v1-" HEX "{64}", WORD, EXACT),
-        TOKEN("openai-api-key", "sk-(?:proj|svcacct|admin|None)-" DASH "{20}", DASHED, GREEDY),
-        TOKEN_IF(distinct_chars, "openai-api-key", "sk-" ALNUM "{20}", DASHED, GREEDY),
-        TOKEN("huggingface-token", "(?:hf|api_org)_[A-Za-z]{34}", WORD, EXACT),
-        TOKEN_IF(mixed_case, "huggingface-token", "hf_" ALNUM "{34}", WORD, EXACT),
+        TOKEN_IF(distinct_chars, "anthropic-api-key", "sk-ant-" DASH "{15}", DASHED, GREEDY),
+        TOKEN("openrouter-api-key", "sk-or-v1-" HEX "{13}", WORD, GREEDY),
+        TOKEN_IF(distinct_chars, "openai-api-key", "sk-(?:proj|svcacct|admin|None)-" DASH "{12}", DASHED, GREEDY),
+        TOKEN_IF(distinct_chars, "openai-api-key", "sk-" ALNUM "{16}", DASHED, GREEDY),
+        TOKEN_IF(random_looking, "openai-api-key", "sk-" DASH "{20}", DASHED, GREEDY), /* of other services */
+        TOKEN_IF(both_cases, "huggingface-token", "(?:hf|api_org)_" ALNUM "{34}", WORD, GREEDY),
         TOKEN("groq-api-key", "gsk_" ALNUM "{52}", WORD, EXACT),
         TOKEN_IF(mixed_case, "replicate-token", "r8_" ALNUM "{37}", WORD, EXACT),
         TOKEN("perplexity-api-key", "pplx-" ALNUM "{48}", WORD, EXACT),
@@ -133,25 +152,24 @@ const struct secret_pattern secret_patterns[] = {
         TOKEN("elevenlabs-api-key", "sk_" HEX "{48}", WORD, EXACT),
 
         /* messages and mail */
-        TOKEN_IF(distinct_chars, "slack-token", "xox[abceoprs]-[A-Za-z0-9-]{10}", DASHED, GREEDY),
+        TOKEN_IF(no_placeholder, "slack-token", "xox[abcdeoprs]-[A-Za-z0-9-]{10}", DASHED, GREEDY),
         TOKEN("slack-app-token", "xapp-[0-9]-[A-Z0-9]{8}", DASHED, GREEDY),
         VALUE(20, "slack-webhook", "hooks\\.slack\\.com/(?:services|workflows|triggers)/[A-Za-z0-9+/]{20}", BASE64,
               GREEDY),
         VALUE(60, "discord-webhook", "discord(?:app)?\\.com/api/webhooks/[0-9]{17,20}/" DASH "{60}", DASHED, GREEDY),
         VALUE(36, "teams-webhook", "\\.webhook\\.office\\.com/webhookb2/[0-9a-f-]{36}", ANY64, GREEDY),
-        /* the token begins with the base64 of a decimal number; these are the letters that ASCII digits encode to */
-        TOKEN_IF(mixed_case, "discord-bot-token",
-                 "[MNO][DTjz][AEIMQUYcgk][0-5w-z]" DASH "{19,23}\\." DASH "{6}\\." DASH "{27}", DASHED, GREEDY),
+        /* the second part is a time, whose first letter is one of these until 2029 */
+        PART(discord, check_mixed_case, "discord-bot-token", "\\.[CDGW-Zab]" DASH "{5}\\." DASH "{27}", DASHED),
         TOKEN("telegram-bot-token", "[0-9]{8,10}:AA" DASH "{33}", DASHED, EXACT),
-        TOKEN("twilio-api-key", "SK[0-9a-f]{32}", WORD, EXACT),
+        TOKEN("twilio-api-key", "(?:SK|AC)[0-9a-f]{32}", WORD, EXACT),
         TOKEN("sendgrid-api-key", "SG\\." DASH "{22}\\." DASH "{43}", DASHED, EXACT),
         TOKEN("mailgun-api-key", "(?:pub)?key-" HEX "{32}", DASHED, EXACT),
         TOKEN("mailchimp-api-key", HEX "{32}-us[0-9]{1,2}", WORD, EXACT),
         TOKEN("brevo-api-key", "x(?:key|smtp)sib-" HEX "{64}-" ALNUM "{16}", WORD, EXACT),
 
         /* money and shops */
-        TOKEN("stripe-live-key", "[sr]k_live_" ALNUM "{16}", WORD, GREEDY),
-        TOKEN("stripe-test-key", "[sr]k_test_" ALNUM "{16}", WORD, GREEDY),
+        TOKEN("stripe-live-key", "[sr]k_(?:org_)?live_" ALNUM "{16}", WORD, GREEDY),
+        TOKEN("stripe-test-key", "[sr]k_(?:org_)?test_" ALNUM "{16}", WORD, GREEDY),
         TOKEN("stripe-webhook-secret", "whsec_[A-Za-z0-9+/]{32}", BASE64, GREEDY),
         TOKEN("shopify-token", "shp(?:at|ca|pa|ss|rt|ua)_[0-9a-fA-F]{32}", WORD, EXACT),
         TOKEN("square-token", "sq0(?:atp|csp|idb)-" DASH "{22}", DASHED, GREEDY),
@@ -184,18 +202,34 @@ const struct secret_pattern secret_patterns[] = {
         PART(jwt, NULL, "jwt", DASH "{8}\\.eyJ" DASH "{8}", DOTTED),
         PART(url_password, NULL, "basic-auth-url", "[A-Za-z0-9]://[^\\s/?#@:\"'<>`\\\\]{0,128}:[^\\s/?#@\"'<>`\\\\]",
              VALUE),
-        VALUE(16, "authorization-header",
-              "(?i:authorization)" IS "(?i:bearer|basic|token)[ \\t]{1,4}[A-Za-z0-9+/=_.~-]{16}", ANY64, GREEDY),
-        PART(value, check_value, "secret-env-assignment",
-             "(?:[A-Z0-9]_KEY|API_?KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?|_PASS|_PWD)"
-             "(?:_[A-Z0-9_]{1,24}|S)?"
-             "\\\\?[\"']?[ \\t]{0,4}[=:][ \\t]{0,4}\\\\?[\"']?[^\\s\"'=:\\\\]",
-             VALUE),
-        VALUE_IF(16, random_looking, "secret-assignment",
-                 "(?i:api_?key|(?:access|auth|secret|private|client|signing|master)[_-]?(?:key|token|secret)|"
-                 "passw(?:or)?d|passphrase)"
-                 "[\"']?[ \\t]{0,4}[=:]>?[ \\t]{0,4}[\"'][A-Za-z0-9+/=_.~-]{16}",
+        VALUE_IF(6, credential, "authorization-header",
+                 "(?i:authorization)" IS "(?i:bearer|basic|token|apikey|api-key|key)[ \\t]{1,4}[A-Za-z0-9+/=_.~-]{6}",
                  ANY64, GREEDY),
+        VALUE_IF(20, random_looking, "authorization-header", "[Bb]earer[ \\t]{1,4}[A-Za-z0-9+/=_.~-]{20}", ANY64,
+                 GREEDY),
+        /* settings: the expressions find names, and secret_assignment.c decides about the values */
+        PART(assignment, NULL, "secret-env-assignment",
+             "(?:[A-Z0-9]_KEY|API_?KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIALS?|_PASS|_PWD|SSHPASS)"
+             "(?:_[A-Z0-9_]{1,24}|S)?" SIGN, VALUE),
+        PART(assignment, NULL, "secret-assignment",
+             "(?i:pass(?:word|wd|wort|phrase|code)?|pwd|psk|secret|token|credential|"
+             "(?:api|access|account|admin|app|auth|client|deploy|encrypt(?:ion)?|hmac|jwt|license|master|pre_?shared|"
+             "private|root|secret|service|session|shared|signing|storage|subscription|user|webhook)[_-]?key)"
+             "(?i:s|[_-]?(?:[0-9]{1,2}|base|dev|live|plain|primary|prod|production|secondary|staging|value))?" SIGN,
+             VALUE),
+        /* name="password" value="…", "name": "DB_PASSWORD", "value": "…" */
+        PART(assignment, NULL, "secret-assignment",
+             "(?i:password|secret|token|key)[\"'],? ?\"?value\"?[ \\t]?[=:]", VALUE),
+        PART(argument, NULL, "secret-argument",
+             "--?[a-z0-9_-]{0,32}(?:password|passwd|passphrase|token|secret|api-?key|access-?key|secret-?key|pass|pwd)"
+             "[ \\t]{1,4}(?:" QUOTE ")?[^\\s\"'=:\\\\<>${-]", VALUE),
+        PART(argument, NULL, "secret-argument",
+             "(?i:password|passwd|identified by)[ \\t]{1,4}" QUOTE FIRST, VALUE),
+        /* #define DEFAULT_PASSWORD "…" */
+        PART(argument, NULL, "secret-argument", "(?:PASSWORD|PASSWD|SECRET|TOKEN|_KEY)[ \\t]{1,20}\"" FIRST, VALUE),
+        PART(user_password, NULL, "secret-argument",
+             "[ \\t](?:-u|--user|--proxy-user)[ \\t=]{0,2}(?:" QUOTE ")?[A-Za-z0-9_.@%+-]{1,64}:" FIRST, VALUE),
+        PART(netrc, NULL, "netrc-password", "password[ \\t]{1,8}" FIRST, VALUE),
 };
 const size_t secret_pattern_count = ARRAY_SIZE(secret_patterns);
 

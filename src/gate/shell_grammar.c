@@ -82,6 +82,7 @@ static bool at_word(struct shell_parser *p, const char *word)
 static void take_delimiter(struct shell_parser *p, bool tabs)
 {
         struct here_document h = { .tabs = tabs };
+        h.id = parser_add_input(p, &h.is_script);
         parser_skip_blanks(p);
         char quote = 0;
         for (int c; (c = parser_current(p)) != PARSER_END && (quote || !parser_ends_word(c)); p->at++) {
@@ -120,9 +121,21 @@ static bool ends_here(const struct shell_parser *p, const struct here_document *
         return length == h->length || (p->substitutions && line[h->length] == ')');
 }
 
+/* Reads the text up to `end`: visits its expansions, and keeps it if a shell may read it. */
+static void read_text(struct shell_parser *p, const struct here_document *h, size_t end)
+{
+        struct word_list text = { 0 };
+        struct word_list *kept = h->is_script || parser_keeps_input(p, h->id) ? &text : NULL;
+        if (!h->quoted)
+                parser_parse_here_text(p, end, kept);
+        else if (kept)
+                parser_copy_text(p, end, kept);
+        parser_set_input(p, h->id, h->is_script, &text);
+}
+
 static void take_here_document(struct shell_parser *p, const struct here_document *h)
 {
-        size_t body = p->at, line = body, rest = p->text.length;
+        size_t line = p->at, rest = p->text.length;
         while (line < p->text.length) {
                 size_t end = end_of_line(p, line, !h->quoted), start = line;
                 while (h->tabs && start < end && p->text.bytes[start] == '\t')
@@ -135,8 +148,7 @@ static void take_here_document(struct shell_parser *p, const struct here_documen
         }
         if (line > p->text.length)
                 line = p->text.length;
-        if (!h->quoted)
-                parser_parse_here_text(p, line);
+        read_text(p, h, line);
         /* The newline after the delimiter is left for the caller: no pending here-document begins after it. */
         p->at = rest;
 }
@@ -165,17 +177,30 @@ void parser_skip_space(struct shell_parser *p)
 
 /* ---- simple commands ---- */
 
+/* After <<< */
+static void take_here_string(struct shell_parser *p)
+{
+        struct word_list text = { 0 };
+        bool is_script = false;
+        parser_skip_blanks(p);
+        if (parser_current(p) == PARSER_END)
+                return;
+        parser_parse_word(p, &text);
+        size_t id = parser_add_input(p, &is_script);
+        parser_set_input(p, id, is_script, &text);
+}
+
 /* The current byte is < or >, or the & of &>. */
 static void take_redirection(struct shell_parser *p)
 {
         int c = parser_current(p);
         p->at++;
         if (c == '<' && parser_accept(p, '<')) {
-                if (!parser_accept(p, '<')) {
-                        bool tabs = parser_accept(p, '-');
-                        take_delimiter(p, tabs);
-                        return;
-                }
+                if (parser_accept(p, '<'))
+                        take_here_string(p);
+                else
+                        take_delimiter(p, parser_accept(p, '-'));
+                return;
         } else if (c == '&') {
                 (void)parser_accept(p, '>');
                 (void)parser_accept(p, '>');
@@ -206,8 +231,8 @@ static void visit_command(struct shell_parser *p, struct word_list *w)
                 start += t->length;
         }
         struct shell_command command = { w->list, w->count, p->depth };
-        if (w->count)
-                p->visit(p->context, &command);
+        if (w->count && p->visit(p->context, &command))
+                parser_shell_reads_input(p);
 }
 
 static void take_case(struct shell_parser *p);
@@ -217,30 +242,34 @@ static void take_coprocess(struct shell_parser *p);
 static void take_time(struct shell_parser *p);
 static void take_condition(struct shell_parser *p);
 
-/* A command follows a reserved word, except where `take` skips other words first. */
+/*
+ * A command follows a reserved word, except where `take` skips other words first. `group` opens or closes a compound
+ * command.
+ */
 static const struct {
         const char *word;
         void (*take)(struct shell_parser *);
+        void (*group)(struct shell_parser *);
 } reserved[] = {
-        { "!", NULL },
-        { "{", NULL },
-        { "}", NULL },
-        { "[[", take_condition },
-        { "case", take_case },
-        { "coproc", take_coprocess },
-        { "do", NULL },
-        { "done", NULL },
-        { "elif", NULL },
-        { "else", NULL },
-        { "fi", NULL },
-        { "for", take_for },
-        { "function", take_function },
-        { "if", NULL },
-        { "select", take_for },
-        { "then", NULL },
-        { "time", take_time },
-        { "until", NULL },
-        { "while", NULL },
+        { "!", NULL, NULL },
+        { "{", NULL, parser_open_group },
+        { "}", NULL, parser_close_group },
+        { "[[", take_condition, NULL },
+        { "case", take_case, NULL },
+        { "coproc", take_coprocess, NULL },
+        { "do", NULL, NULL },
+        { "done", NULL, parser_close_group },
+        { "elif", NULL, NULL },
+        { "else", NULL, NULL },
+        { "fi", NULL, parser_close_group },
+        { "for", take_for, parser_open_group },
+        { "function", take_function, NULL },
+        { "if", NULL, parser_open_group },
+        { "select", take_for, parser_open_group },
+        { "then", NULL, NULL },
+        { "time", take_time, NULL },
+        { "until", NULL, parser_open_group },
+        { "while", NULL, parser_open_group },
 };
 
 /* Called where a command may begin. False if there is no reserved word. */
@@ -250,6 +279,8 @@ static bool take_reserved(struct shell_parser *p)
                 if (!at_word(p, reserved[i].word))
                         continue;
                 p->at += strlen(reserved[i].word);
+                if (reserved[i].group)
+                        reserved[i].group(p);
                 if (reserved[i].take)
                         reserved[i].take(p);
                 return true;
@@ -378,9 +409,10 @@ static void take_case(struct shell_parser *p)
         if (!at_word(p, "in"))
                 return;
         p->at += 2;
-        while (take_patterns(p))
-                if (parser_parse_list(p, UNTIL_CLAUSE) != ENDING_CLAUSE)
-                        return;
+        size_t base = parser_enter_group(p);
+        while (take_patterns(p) && parser_parse_list(p, UNTIL_CLAUSE) == ENDING_CLAUSE)
+                ;
+        parser_leave_group(p, base);
 }
 
 /* Between [[ and ]], no command follows operators such as && and (. */
@@ -409,7 +441,9 @@ static void take_group(struct shell_parser *p)
                 }
                 p->at = before;
         }
+        size_t base = parser_enter_group(p);
         (void)parser_parse_list(p, UNTIL_PARENTHESIS);
+        parser_leave_group(p, base);
 }
 
 /* ---- lists ---- */
@@ -424,6 +458,19 @@ static bool take_clause_end(struct shell_parser *p)
         return parser_accept(p, '&');
 }
 
+/* & && | |& or || */
+static void take_separator(struct shell_parser *p, char c)
+{
+        p->at++;
+        bool is_double = parser_accept(p, c);
+        if (c == '|' && !is_double) {
+                (void)parser_accept(p, '&');
+                parser_continue_pipeline(p);
+        } else {
+                parser_end_pipeline(p);
+        }
+}
+
 static enum list_end take_commands(struct shell_parser *p, enum list_terminator closer)
 {
         for (;;) {
@@ -432,12 +479,18 @@ static enum list_end take_commands(struct shell_parser *p, enum list_terminator 
                 if (c == PARSER_END)
                         return ENDING_OF_TEXT;
                 if (c == '\n') {
+                        if (!p->input.after_pipe)
+                                parser_end_pipeline(p);
                         take_newline(p);
-                } else if (parser_accept(p, ';')) {
+                        continue;
+                }
+                p->input.after_pipe = false;
+                if (parser_accept(p, ';')) {
+                        parser_end_pipeline(p);
                         if (take_clause_end(p) && closer == UNTIL_CLAUSE)
                                 return ENDING_CLAUSE;
                 } else if (c == '|' || (c == '&' && !parser_next_is(p, '>'))) {
-                        p->at++;
+                        take_separator(p, (char)c);
                 } else if (parser_accept(p, '(')) {
                         take_group(p);
                 } else if (c == ')') {
@@ -470,7 +523,9 @@ void parser_parse_substitution(struct shell_parser *p)
         size_t first = p->pending_first;
         p->pending_first = p->pending_count;
         p->substitutions++;
+        size_t base = parser_enter_group(p);
         (void)parser_parse_list(p, UNTIL_PARENTHESIS);
+        parser_leave_group(p, base);
         p->substitutions--;
         /* A here-document of the substitution that is still pending begins after the next newline. */
         p->pending_first = first;
@@ -488,4 +543,5 @@ void shell_walk_commands(struct shell_text line, unsigned depth, shell_command_c
                 .context = context,
         };
         (void)parser_parse_list(&p, UNTIL_END);
+        parser_free_input(&p);
 }

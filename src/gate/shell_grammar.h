@@ -5,6 +5,7 @@
 #ifndef RINGWALL_GATE_SHELL_GRAMMAR_H
 #define RINGWALL_GATE_SHELL_GRAMMAR_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 enum {
@@ -34,13 +35,15 @@ struct shell_command {
         size_t count;
         unsigned depth;
 };
-typedef void shell_command_callback(void *context, const struct shell_command *command);
+/* Returns whether the command is a shell that reads its command lines from standard input. */
+typedef bool shell_command_callback(void *context, const struct shell_command *command);
 
 /*
  * Calls `visit` for each simple command, including those in substitutions and here-documents; an inner command comes
- * before the one that contains it. `depth` is the depth of the command that has this line as an argument, or 0 for the
- * original line. If the line is nested too deep, too long or has an unclosed construct, the commands up to there are
- * visited. The time is linear in the length.
+ * before the one that contains it. The text of a here-document or here-string is walked too if a shell reads it.
+ * `depth` is the depth of the command that has this line as an argument, or 0 for the original line. If the line is
+ * nested too deep, too long or has an unclosed construct, the commands up to there are visited. The time is linear in
+ * the length.
  */
 void shell_walk_commands(struct shell_text line, unsigned depth, shell_command_callback *visit, void *context);
 

@@ -14,12 +14,13 @@
 
 #include "base/memory.h"
 
-/* Which quotes start a quoted text here. Between double quotes neither does. */
 struct quoting {
-        bool single_quotes, double_quotes;
+        bool single_quotes, double_quotes; /* start a quoted text here */
+        const char *escaped;               /* what a backslash escapes; NULL: everything */
 };
 
-static const struct quoting plain = { true, true }, in_double = { false, false };
+static const struct quoting plain = { true, true, NULL }, in_double = { false, false, "$`\"\\" },
+                            in_here_text = { false, false, "$`\\" };
 
 static void take_piece(struct shell_parser *p, struct word_list *w, struct quoting q);
 
@@ -203,7 +204,7 @@ static void take_escape(struct shell_parser *p, struct word_list *w, struct quot
         size_t from = p->at++;
         bool last = p->at >= p->text.length;
         char c = last ? '\\' : p->text.bytes[p->at];
-        if (last || (!q.double_quotes && (!c || !strchr("$`\"\\", c)))) {
+        if (last || (q.escaped && (!c || !strchr(q.escaped, c)))) {
                 add(p, w, '\\', from);
                 return;
         }
@@ -281,7 +282,7 @@ static void take_parameter(struct shell_parser *p, struct quoting q)
                 p->at++;
         int operator = parser_current(p);
         bool edits_text = operator > 0 && strchr("#%/^,", operator);
-        take_enclosed(p, 0, '}', 1, (struct quoting){ q.single_quotes || edits_text, true });
+        take_enclosed(p, 0, '}', 1, (struct quoting){ q.single_quotes || edits_text, true, NULL });
 }
 
 /* After $(, which may begin arithmetic. */
@@ -355,13 +356,19 @@ static void take_piece(struct shell_parser *p, struct word_list *w, struct quoti
         }
 }
 
-void parser_parse_here_text(struct shell_parser *p, size_t end)
+void parser_parse_here_text(struct shell_parser *p, size_t end, struct word_list *w)
 {
         size_t length = p->text.length;
         p->text.length = end;
         while (parser_current(p) != PARSER_END)
-                take_piece(p, NULL, in_double);
+                take_piece(p, w, in_here_text);
         p->text.length = length;
+}
+
+void parser_copy_text(struct shell_parser *p, size_t end, struct word_list *w)
+{
+        for (; p->at < end && !p->stopped; p->at++)
+                add(p, w, p->text.bytes[p->at], p->at);
 }
 
 /* ---- whole words ---- */

@@ -21,6 +21,7 @@ enum wrapper_kind {
         RUNS_IF_SCRIPT, /* RUNS_FIRST if one of the `script` options is given; otherwise a file, which is not read */
         RUNS_VALUES,    /* only the values of `line` options, which may come anywhere */
         RUNS_EXEC,      /* find: the words after -exec, -execdir, -ok and -okdir */
+        RUNS_NOTHING,   /* no other command: only its options are needed, to find its subcommand */
 };
 
 struct wrapper {
@@ -34,10 +35,12 @@ struct wrapper {
         const char *longs;       /* names of long options whose value is the next word, with spaces around each */
         unsigned operands;       /* words between the options and the command */
         bool assignments;        /* NAME=VALUE may come before the command */
+        bool adds_arguments;     /* it reads more arguments for the command from its standard input */
 };
 
 #define SHELL(shell) \
-        { .name = shell, .runs = RUNS_IF_SCRIPT, .valued = "oO", .script = "c", .longs = " rcfile init-file " }
+        { .name = shell, .runs = RUNS_IF_SCRIPT, .valued = "oO", .script = "c", .no_run = "n", \
+          .longs = " rcfile init-file " }
 
 static const struct wrapper wrappers[] = {
         { .name = "builtin" },
@@ -86,7 +89,7 @@ static const struct wrapper wrappers[] = {
           .longs = " root wd setuid setgid propagation setgroups map-user map-group map-users map-groups " },
         { .name = "watch", .runs = RUNS_JOINED, .valued = "nq", .longs = " interval equexit " },
         { .name = "xargs", .valued = "adEILnPs", .attached = "eil",
-          .longs = " arg-file delimiter max-args max-chars max-procs process-slot-var " },
+          .longs = " arg-file delimiter max-args max-chars max-procs process-slot-var ", .adds_arguments = true },
         SHELL("ash"),
         SHELL("bash"),
         SHELL("dash"),
@@ -95,6 +98,30 @@ static const struct wrapper wrappers[] = {
         SHELL("rbash"),
         SHELL("sh"),
         SHELL("zsh"),
+        { .name = ".", .runs = RUNS_IF_SCRIPT },
+        { .name = "source", .runs = RUNS_IF_SCRIPT },
+        { .name = "apt", .runs = RUNS_NOTHING, .valued = "oct", .longs = " option config-file target-release " },
+        { .name = "aws", .runs = RUNS_NOTHING, .longs = " profile region output endpoint-url query ca-bundle color " },
+        { .name = "az", .runs = RUNS_NOTHING, .valued = "o", .longs = " output query subscription " },
+        { .name = "cargo", .runs = RUNS_NOTHING, .valued = "CZ", .longs = " color config manifest-path " },
+        { .name = "docker", .runs = RUNS_NOTHING, .valued = "Hcl",
+          .longs = " host context config log-level tlscacert tlscert tlskey " },
+        { .name = "gcloud", .runs = RUNS_NOTHING, .longs = " project account configuration format verbosity " },
+        { .name = "gh", .runs = RUNS_NOTHING, .valued = "R", .longs = " repo hostname " },
+        { .name = "git", .runs = RUNS_NOTHING, .valued = "Cc",
+          .longs = " git-dir work-tree namespace super-prefix config-env attr-source " },
+        { .name = "glab", .runs = RUNS_NOTHING, .valued = "R", .longs = " repo " },
+        { .name = "go", .runs = RUNS_NOTHING, .valued = "C" },
+        { .name = "helm", .runs = RUNS_NOTHING, .valued = "n", .longs = " namespace kube-context kubeconfig " },
+        { .name = "kubectl", .runs = RUNS_NOTHING, .valued = "ns",
+          .longs = " namespace context cluster kubeconfig server user token as as-group request-timeout " },
+        { .name = "npm", .runs = RUNS_NOTHING, .valued = "Cw", .longs = " prefix registry workspace userconfig " },
+        { .name = "pip", .runs = RUNS_NOTHING, .longs = " proxy timeout cache-dir log python " },
+        { .name = "pnpm", .runs = RUNS_NOTHING, .valued = "CF", .longs = " dir filter " },
+        { .name = "podman", .runs = RUNS_NOTHING, .valued = "c", .longs = " connection url identity log-level root " },
+        { .name = "systemctl", .runs = RUNS_NOTHING, .valued = "HMnopst",
+          .longs = " host machine type state property lines output signal root " },
+        { .name = "yarn", .runs = RUNS_NOTHING, .longs = " cwd " },
 };
 
 struct walk {
@@ -102,11 +129,11 @@ struct walk {
         void *context;
 };
 
-static void walk_wrapped(struct walk *k, const struct shell_word *words, size_t count, unsigned depth);
+static bool walk_wrapped(struct walk *k, const struct shell_word *words, size_t count, unsigned depth);
 
-static void follow_command(void *context, const struct shell_command *command)
+static bool follow_command(void *context, const struct shell_command *command)
 {
-        walk_wrapped(context, command->words, command->count, command->depth);
+        return walk_wrapped(context, command->words, command->count, command->depth);
 }
 
 /* The text without its first bytes. */
@@ -158,7 +185,8 @@ static bool is_listed(const char *names, struct shell_text option)
 
 static void walk_line(struct walk *k, struct shell_text line, unsigned depth)
 {
-        shell_walk_commands(line, depth, follow_command, k);
+        if (k) /* wrapper_find_operand() walks nothing */
+                shell_walk_commands(line, depth, follow_command, k);
 }
 
 /* The words of one command that have not been parsed yet. */
@@ -170,6 +198,7 @@ struct wrapper_args {
         unsigned depth;
         bool no_command; /* an option was given with which the remaining words are not a command */
         bool is_script;  /* one of the `script` options was given */
+        bool reads_input; /* it is a shell that reads its command lines from standard input */
 };
 
 static void skip_word(struct wrapper_args *r)
@@ -188,6 +217,7 @@ static void parse_short_options(struct wrapper_args *r)
                 bool line = has_letter(wrapper->line, t.bytes[i]), last = i + 1 == t.length;
                 r->no_command |= line || has_letter(wrapper->no_run, t.bytes[i]);
                 r->is_script |= has_letter(wrapper->script, t.bytes[i]);
+                r->reads_input |= wrapper->script && t.bytes[i] == 's';
                 if (has_letter(wrapper->attached, t.bytes[i]))
                         return;
                 if (!line && !has_letter(wrapper->valued, t.bytes[i]))
@@ -316,9 +346,25 @@ static void skip_operands(struct wrapper_args *r)
                 parse_options(r);
 }
 
+/* A shell without a file, or with one that stands for standard input. */
+static bool reads_input(const struct wrapper_args *r)
+{
+        static const char *const files[] = { "-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0" };
+        if (r->wrapper->runs != RUNS_IF_SCRIPT || r->is_script || r->no_command)
+                return false;
+        if (r->count == 0 || r->reads_input)
+                return r->wrapper->script; /* `source` needs a file */
+        for (size_t i = 0; i < ARRAY_SIZE(files); i++)
+                if (is_word(r->words->text, files[i]))
+                        return true;
+        return false;
+}
+
 /* Walks the command lines that one wrapper runs. True if the remaining words are a command that it runs. */
 static bool follow_wrapper(struct wrapper_args *r)
 {
+        if (r->wrapper->runs == RUNS_NOTHING)
+                return false;
         if (r->wrapper->runs == RUNS_EXEC) {
                 walk_exec_actions(r);
                 return false;
@@ -329,6 +375,7 @@ static bool follow_wrapper(struct wrapper_args *r)
         }
         parse_options(r);
         skip_operands(r);
+        r->reads_input = reads_input(r);
         if (r->no_command || r->count == 0)
                 return false;
         if (r->wrapper->runs == RUNS_JOINED)
@@ -338,18 +385,31 @@ static bool follow_wrapper(struct wrapper_args *r)
         return r->wrapper->runs == RUNS_WORDS;
 }
 
-static void walk_wrapped(struct walk *k, const struct shell_word *words, size_t count, unsigned depth)
+/* Returns whether the command is a shell that reads its command lines from standard input. */
+static bool walk_wrapped(struct walk *k, const struct shell_word *words, size_t count, unsigned depth)
 {
-        if (depth > COMMAND_DEPTH_MAX)
-                return;
-        while (count) {
-                k->visit(k->context, words);
-                struct wrapper_args r = { k, wrapper_of(words), words + 1, count - 1, depth, false, false };
-                if (!r.wrapper || !follow_wrapper(&r))
-                        return;
-                words = r.words;
-                count = r.count;
+        struct shell_call call = { words, count, false };
+        while (call.count && depth <= COMMAND_DEPTH_MAX) {
+                k->visit(k->context, &call);
+                struct wrapper_args r = { .walk = k, .wrapper = wrapper_of(call.words), .words = call.words + 1,
+                                          .count = call.count - 1, .depth = depth };
+                if (!r.wrapper)
+                        return false;
+                if (!follow_wrapper(&r))
+                        return r.reads_input && !call.is_open;
+                call = (struct shell_call){ r.words, r.count, call.is_open || r.wrapper->adds_arguments };
         }
+        return false;
+}
+
+size_t wrapper_find_operand(const struct shell_call *call, size_t from)
+{
+        static const struct wrapper unknown = { .runs = RUNS_NOTHING };
+        const struct wrapper *wrapper = wrapper_of(call->words);
+        struct wrapper_args r = { .wrapper = wrapper ? wrapper : &unknown, .words = call->words + from,
+                                  .count = call->count - from };
+        parse_options(&r);
+        return call->count - r.count;
 }
 
 void wrapper_walk_line(struct shell_text line, call_visit *visit, void *context)

@@ -100,14 +100,17 @@ static const char *parse_path(struct arena *a, const struct key *key, const char
         return key->kind == VALUE_GRANT ? parse_grant(key, ret) : NULL;
 }
 
+/* A name, or a name and the words after it: git push. */
 static const char *parse_command(const char *text)
 {
         if (!*text)
                 return "the name is empty";
         if (strchr(text, '/'))
                 return "a command is denied in every directory: write its name alone";
-        if (strpbrk(text, " \t\n"))
-                return "a command's name has no spaces: its arguments cannot be denied";
+        if (strpbrk(text, "\t\n") || *text == ' ' || strstr(text, "  ") || text[strlen(text) - 1] == ' ')
+                return "one space separates a command and its subcommand";
+        if (strstr(text, " -"))
+                return "options cannot be denied: write a command, or a command and its subcommand, such as git push";
         if (strlen(text) > PATH_NAME_MAX)
                 return "this is longer than a file name can be";
         if (strcmp(text, "**") == 0)

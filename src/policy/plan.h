@@ -148,7 +148,7 @@ struct plan_env {
 
 /* A command that the Bash tool refuses. */
 struct plan_denied_command {
-        const char *name; /* or a pattern */
+        const char *name; /* or a pattern; words after it, such as those of git push, are subcommands */
         const char *set;
         struct source from;
 };

@@ -17,7 +17,7 @@ static const char *const expressions[] = {
         [VALUE_DURATION] = "^[0-9]+(\\.[0-9]{1,9})? *(d|h|m|s|min|seconds|minutes|hours)?$|^([0-9]+[dhms])+$",
         [VALUE_ENV] = "^[A-Za-z_*][A-Za-z0-9_*]*$|^[A-Za-z_][A-Za-z0-9_]*=[\\s\\S]*$",
         [VALUE_DOMAIN] = "^[+-]?[^\\s/@?#]+$",
-        [VALUE_COMMAND] = "^[^\\s/]+$",
+        [VALUE_COMMAND] = "^[^\\s/]+( [^\\s/-][^\\s/]*)*$",
         [VALUE_MAP] = NULL,
 };
 

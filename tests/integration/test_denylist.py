@@ -1,7 +1,9 @@
 """The gate and bash parse command lines alike: a line is denied exactly when bash calls a denied command.
 
-Stand-ins for sudo, su, mount, mkfs and mkfs.ext4 come first on PATH and create a file when they are called. Each line
-is run by the real bash and given to the gate (tests/helpers/denylist.c); the two must agree.
+Stand-ins for sudo, su, mount, mkfs and mkfs.ext4 come first on PATH and create a file when they are called, unless the
+call is one that the gate allows: by a path other than that on PATH, only to print something, or mount without
+arguments.
+Each line is run by the real bash and given to the gate (tests/helpers/denylist.c); the two must agree.
 """
 import concurrent.futures
 import os
@@ -12,6 +14,13 @@ import subprocess
 import pytest
 
 STAND_INS = ['sudo', 'su', 'mount', 'mkfs', 'mkfs.ext4']
+STAND_IN = """#!/bin/sh
+[ "$0" = "{top}/bin/{name}" ] || exit 0
+case "{name} $# $1" in
+*' 1 --help' | *' 1 --version' | 'mount 0 ' | 'mount 1 -l') exit 0 ;;
+esac
+: > "{top}/called/${{PWD##*/}}"
+"""
 
 # Lines that a published MCP server denies although they call no denied command, lines that it allows although they call
 # one, and every position in bash's grammar where a command can be.
@@ -35,7 +44,13 @@ LINES = [
     'printf "%s\\n" "; sudo"', 'echo a\\\nsudo', 'if true; then echo sudo; fi', '"sudo "', "' sudo'", 'sudoku',
     './sudo.d', 'mounted', 'echo $\'\\\'; sudo\'', '"A"=1 sudo', 'A"="1 sudo', 'if=1 true sudo', 'time -f x sudo',
     '2 sudo', "'if' sudo", 'echo if; echo sudo', 'cat <<E\n${x:-"sudo"}\nE', 'echo $(cat <<E)\nsudo\nE\ntrue',
-    'echo $(cat <<E\nsudo\nE)\ntrue', 'mkfsx', 'echo mkfs.ext4',
+    'echo $(cat <<E\nsudo\nE)\ntrue', 'mkfsx', 'echo mkfs.ext4', 'bin/sudo', './bin/sudo', 'bin/../bin/sudo',
+    '"$PWD/bin/sudo"', '$PWD/bin/sudo', 'bin//sudo', 'env bin/sudo', 'exec -cl sudo', 'mount', 'mount -l',
+    'mount | cat', 'sudo --help', 'su --version', 'bash <<E\necho sudo\nE', "bash <<'E'\ntrue '\nsudo'\nE",
+    'echo true > x; bash x <<E\nsudo\nE', 'bash -c true <<E\nsudo\nE', 'bash -n <<E\nsudo\nE',
+    'cat > x <<E\nsudo\nE\ntrue | sh', 'cat > x <<E && true | sh\nsudo\nE', 'true | bash; cat <<E\nsudo\nE',
+    'if true; then cat > x <<E\nsudo\nE\ntrue | sh; fi', 'true | sh; cat <<< sudo', 'xargs true <<< sudo',
+    'echo "$(cat <<\'E\'\nsudo\nE\n)"; true | sh',
     # Bash calls a denied command.
     'sudo', 'sudo ls', ' \tsudo', '\nsudo', 'true; sudo', 'true;sudo', 'true&sudo', 'true && sudo', 'false || sudo',
     'true | sudo', 'true |& sudo', 'true\nsudo', '(sudo)', '( sudo )', '{ sudo; }', '((sudo) )', '( (sudo))',
@@ -48,7 +63,7 @@ LINES = [
     'case a in\n  b) true ;;\n  # sudo)\n  *) sudo ;&\n  c) true ;;\nesac', 'case a in a) true;; esac; sudo',
     'case a in a) ;; esac && sudo', 'echo $(case a in a) sudo;; esac)',
     'case a in a) case b in b) sudo;; esac;; esac', 'f() { sudo; }; f', 'f()\n{\nsudo\n}\nf', 'f() (sudo); f',
-    'function f { sudo; }; f', 'function f () { sudo; }; f', 'sudo() { true; }; mount', 'coproc sudo; wait',
+    'function f { sudo; }; f', 'function f () { sudo; }; f', 'sudo() { true; }; mount x', 'coproc sudo; wait',
     'coproc N { sudo; }; wait', 'coproc N (sudo); wait', 'coproc { sudo; }; wait',
     'coproc N while sudo; false; do true; done; wait', '$(sudo)', 'echo $(sudo)', 'echo "$(sudo)"', 'echo `sudo`',
     'echo "`sudo`"', 'echo `echo \\`sudo\\``', 'echo "`echo \\"$(sudo)\\"`"',
@@ -66,21 +81,30 @@ LINES = [
     '>& x sudo', '<<< x sudo', '<<E sudo\nE', 'sudo 2>x', '> x A=1 sudo', 'A=1 sudo', 'A=1 B="2 3" C=$(echo) sudo',
     'A+=1 sudo', 'A[1]=1 sudo', 'A= sudo', 'A=1 >x sudo', 's\\udo', '\\sudo', '"sudo"', "'sudo'", 's"ud"o',
     "s'u'd\"o\"", "$'sudo'", "$'\\x73udo'", "$'\\163udo'", "$'\\u0073udo'", '$"sudo"', 'su\\\ndo', 's""udo', '""sudo',
-    '\\\nsudo', 'true \\\n; sudo', 'true &\\\n& sudo', 'echo $\\\n(sudo)', 'bin/sudo', './bin/sudo',
-    'bin/../bin/sudo', '"$PWD/bin/sudo"', '$PWD/bin/sudo', 'bin//sudo', 'mkfs.ext4 x', 'mkfs', 'su -c true', 'mount',
+    '\\\nsudo', 'true \\\n; sudo', 'true &\\\n& sudo', 'echo $\\\n(sudo)', 'mkfs.ext4 x', 'mkfs', 'su -c true',
+    'mount x', 'mount "$PWD"', 'echo x | xargs mount', 'sudo x --help', 'bash <<E\nsudo\nE',
+    "bash <<'E'\ntrue\nsudo\nE", 'bash -s <<E\nsudo\nE', "sh -es -- a <<-'E'\n\tsudo\n\tE", 'sh - <<E\nsudo\nE',
+    'bash /dev/stdin <<E\nsudo\nE', '. /dev/stdin <<E\nsudo\nE', 'source /dev/stdin <<< sudo',
+    'env A=1 timeout 5 bash <<E\nsudo\nE', "sh <<< 'sudo x'", 'bash <<< "true; sudo"', 'cat <<E | sh\nsudo\nE',
+    'cat <<E |\nsudo\nE\nsh', 'cat <<E | tee x |& bash -x\nsudo\nE', 'bash <<E; true\nsudo\nE',
+    'if bash <<E\nsudo\nE\nthen true; fi', '{ true; bash; } <<E\nsudo\nE', '(cd .; sh) <<E\nsudo\nE',
+    'case a in a) sh;; esac <<E\nsudo\nE', '{ cat <<E\nsudo\nE\n} | sh', '(cat <<E\nsudo\nE\n) | sh',
+    'cat <<E | if true; then sh; fi\nsudo\nE', 'f() { sh <<E\nsudo\nE\n}; f', 'bash < <(cat <<E\nsudo\nE\n)',
+    'cat <<E > >(sh)\nsudo\nE\nwait $!', 'bash <<E\nsh <<F\nsudo\nF\nE', "bash <<E\nsh -c 'sudo'\nE",
+    'bash <<E\n\\$(sudo)\nE', 'bash <<E\necho "`sudo`"\nE',
     'env sudo', 'env A=1 sudo', 'env -u A B=2 sudo', 'env --unset=A sudo', 'env --unset A sudo', 'env -- sudo',
     'env -uA sudo', "env -S 'sudo x'", "env -S'A=1 sudo x'", "env --split-string='sudo x'", '/usr/bin/env sudo',
-    'env env env sudo', 'env -C . sudo', 'env bin/sudo', 'nohup sudo', 'nice sudo', 'nice -n 5 sudo', 'nice -5 sudo',
+    'env env env sudo', 'env -C . sudo', 'nohup sudo', 'nice sudo', 'nice -n 5 sudo', 'nice -5 sudo',
     'nice --adjustment=5 sudo', 'nice --adjustment 5 sudo', 'setsid -w sudo', 'stdbuf -oL sudo',
     'stdbuf -o L -e 0 sudo', 'stdbuf --output=L sudo', 'timeout 5 sudo', 'timeout -s KILL 5 sudo',
     'timeout -k 1 5 sudo', 'timeout --signal=KILL 5 sudo', 'timeout --preserve-status 5 sudo', 'command sudo',
-    'command -p true; sudo', 'command -- sudo', 'exec sudo', 'exec -a x sudo', 'exec -cl bin/sudo', 'exec > x; sudo',
+    'command -p true; sudo', 'command -- sudo', 'exec sudo', 'exec -a x sudo', 'exec -cl sudo', 'exec > x; sudo',
     'builtin command sudo', 'builtin eval sudo', 'echo x | xargs sudo', 'echo x | xargs -n 1 sudo',
     'echo x | xargs -n1 -I{} sudo {}', 'echo x | xargs -0rn1 sudo', 'echo x | xargs -I % sh -c "sudo %"',
     'echo x | xargs -i sudo {}', 'echo x | xargs --max-args 1 sudo', 'echo x | xargs --max-args=1 sudo',
     'echo x | xargs -d "\\n" sudo', 'echo x | xargs env A=1 sudo', 'find . -maxdepth 0 -exec sudo {} \\;',
     'find . -maxdepth 0 -exec sudo {} +', "find . -maxdepth 0 -exec true ';' -exec sudo {} ';'",
-    "find . -maxdepth 0 -exec sh -c 'sudo \"$1\"' _ {} \\;", 'find . -maxdepth 0 -execdir bin/sudo \\; || sudo',
+    "find . -maxdepth 0 -exec sh -c 'sudo \"$1\"' _ {} \\;", 'find . -maxdepth 0 -execdir sudo \\; || sudo',
     'find $(sudo)', "bash -c 'sudo'", 'bash -c "sudo"', 'bash -c sudo', "bash -ec 'true; sudo'", "sh -c 'sudo'",
     "sh -c -e 'sudo'", "sh -e -c 'sudo'", "sh -o errexit -c 'sudo'", "bash -o errexit +x -c 'sudo'",
     "bash --norc -c 'sudo'", "bash --rcfile x -c 'sudo'", "bash -- -c || sudo", "/bin/sh -c 'sudo'",
@@ -109,7 +133,7 @@ class Comparison:
         (top / 'bin').mkdir()
         for name in STAND_INS:
             stand_in = top / 'bin' / name
-            stand_in.write_text(f'#!/bin/sh\n: > "{top}/called/${{PWD##*/}}"\n')
+            stand_in.write_text(STAND_IN.format(top=top, name=name))
             stand_in.chmod(0o755)
         (top / 'called').mkdir()
 
@@ -165,9 +189,10 @@ WRAPPERS = [
     lambda line: 'echo x | xargs -I % bash -c ' + shlex.quote(line),
 ]
 INNERMOST = [
-    'sudo', 'bin/mount x', 's\\udo', '"su" x', "$'\\x73udo'", 'A=1 sudo', '>x sudo', 'env -u X sudo', 'echo sudo',
+    'sudo', 'bin/mount x', 'mount x', 's\\udo', '"su" x', "$'\\x73udo'", 'A=1 sudo', '>x sudo', 'env -u X sudo',
+    'echo sudo',
     ': "; sudo"', "true '$(sudo)'", 'true # sudo', 'cat <<E\nsudo\nE', 'x=sudo', 'true sudo mount', 'echo \\`sudo\\`',
-    'nice -n 1 mkfs.ext4',
+    'nice -n 1 mkfs.ext4', 'mount', 'sudo --help', "sh <<< 'sudo'", 'cat <<< sudo', 'cat <<< sudo | sh',
 ]
 
 

@@ -54,12 +54,26 @@ static void test_set_of_commands_is_edited_entry_by_entry(void **state)
         assert_int_equal(twice.plan->denied_command_count, 12);
 }
 
+static void test_command_may_have_a_subcommand(void **state)
+{
+        (void)state;
+        WORLD w = compile_valid("gate: {denied_commands: [git push, +npm publish, 'kubectl delete *', go, -go]}");
+        assert_true(find_denied(&w, "git push") && find_denied(&w, "npm publish"));
+        assert_non_null(find_denied(&w, "kubectl delete *"));
+        assert_null(find_denied(&w, "git"));
+        WORLD released = compile_valid("gate: {denied_commands: [git push, git pull, -git push]}");
+        assert_true(find_denied(&released, "git pull") && !find_denied(&released, "git push"));
+}
+
 static void test_invalid_names_of_commands_are_refused(void **state)
 {
         (void)state;
         assert_refused("gate: {denied_commands: [/usr/bin/sudo]}", "write its name alone");
         assert_refused("gate: {denied_commands: [+bin/sudo]}", "write its name alone");
-        assert_refused("gate: {denied_commands: [rm -rf]}", "its arguments cannot be denied");
+        assert_refused("gate: {denied_commands: [rm -rf]}", "options cannot be denied");
+        assert_refused("gate: {denied_commands: ['git  push']}", "one space separates");
+        assert_refused("gate: {denied_commands: ['git ']}", "one space separates");
+        assert_refused("gate: {denied_commands: [git push/x]}", "write its name alone");
         assert_refused("gate: {denied_commands: ['']}", "the name is empty");
         assert_refused("gate: {denied_commands: ['a[']}", "not closed");
         assert_refused("gate: {denied_commands: ['**']}", "write * for every name");
@@ -155,6 +169,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_default_set_of_commands_is_denied),
                 cmocka_unit_test(test_set_of_commands_is_edited_entry_by_entry),
+                cmocka_unit_test(test_command_may_have_a_subcommand),
                 cmocka_unit_test(test_invalid_names_of_commands_are_refused),
                 cmocka_unit_test(test_secrets_have_a_name_and_an_expression),
                 cmocka_unit_test(test_counts_and_lengths_are_limited),

@@ -33,6 +33,8 @@ static const struct {
         { 'u', "K3ZQ8WMT2XRB7LCV5NYP9DSG4HJF6" },
         { 'n', "4829301756" },
         { 't', "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L" },
+        { 'c', "kzqwmtxrblcvnypdsghjf" },
+        { 'b', "QPZRY7X3GF2TVDW4S5JNAKHCE6MUBL" },
         { 'w', "kZqWmTxRbLcVnYpDsGhJfQwXeKtBuMzN" },
 };
 

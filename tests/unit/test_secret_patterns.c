@@ -12,6 +12,8 @@ static const struct {
         { "aws-bedrock-key", "ABSK{s109}" },
         { "google-api-key", "AIza{d35}" },
         { "google-oauth-secret", "GOCSPX-{d28}" },
+        { "google-api-key", "AQ.Ab{d40}" },
+        { "google-refresh-token", "1//0{d40}" },
         { "google-oauth-token", "ya29.{d20}" },
         { "azure-client-secret", "aB3{n1}Q~{a31}" },
         { "azure-devops-pat", "{a76}AZDO{a4}" },
@@ -26,6 +28,11 @@ static const struct {
         { "heroku-api-key", "HRKU-{d36}" },
         { "flyio-token", "fo1_{d43}" },
         { "flyio-token", "fm2_{s43}" },
+        { "vercel-token", "vcp_{a20}" },
+        { "vercel-token", "vck_{a20}" },
+        { "vercel-token", "vercel_blob_rw_{a16}_{a30}" },
+        { "render-token", "rnd_{a24}" },
+        { "nats-seed", "SUA{b55}" },
         { "netlify-token", "nfp_{a36}" },
         { "supabase-token", "sbp_{h40}" },
         { "supabase-secret-key", "sb_secret_{d22}" },
@@ -35,7 +42,8 @@ static const struct {
         { "neon-api-key", "napi_{l64}" },
         { "mongodb-atlas-secret", "mdb_sa_sk_{d40}" },
         { "openshift-token", "sha256~{d43}" },
-        { "tailscale-key", "tskey-auth-{a12}-{a16}" },
+        { "tailscale-key", "tskey-auth-{a6}-{a16}" },
+        { "tailscale-key", "tskey-{a12}-{a16}" },
         { "vault-token", "hvs.{d24}" },
         { "terraform-token", "{a14}.atlasv1.{d60}" },
         { "pulumi-token", "pul-{h40}" },
@@ -43,7 +51,7 @@ static const struct {
         { "infracost-key", "ico-{a32}" },
         { "1password-service-account", "ops_eyJ{d200}" },
         { "1password-secret-key", "A3-{u6}-{u6}-{u5}-{u5}-{u5}-{u5}" },
-        { "github-fine-grained-pat", "github_pat_{a22}_{a59}" },
+        { "github-fine-grained-pat", "github_pat_{a22}" },
         { "github-pat", "ghp_{a36}" },
         { "github-oauth", "gho_{a36}" },
         { "github-oauth", "ghu_{a36}" },
@@ -52,6 +60,7 @@ static const struct {
         { "gitlab-token", "glpat-{d20}" },
         { "gitlab-token", "gldt-{d20}" },
         { "gitlab-token", "glrt-{d20}" },
+        { "gitlab-token", "glwt-{d20}" },
         { "gitlab-ci-token", "glcbt-{a2}_{d20}" },
         { "gitlab-runner-token", "GR1348941{d20}" },
         { "bitbucket-token", "ATBB{a32}" },
@@ -72,12 +81,15 @@ static const struct {
         { "postman-api-key", "PMAK-{h24}-{h34}" },
         { "prefect-api-key", "pnu_{a36}" },
         { "readme-api-key", "rdme_{l70}" },
-        { "anthropic-api-key", "sk-ant-{d20}" },
-        { "openrouter-api-key", "sk-or-v1-{h64}" },
-        { "openai-api-key", "sk-proj-{d20}" },
-        { "openai-api-key", "sk-svcacct-{d20}" },
-        { "openai-api-key", "sk-{a20}" },
+        { "anthropic-api-key", "sk-ant-{d15}" },
+        { "openrouter-api-key", "sk-or-v1-{h13}" },
+        { "openai-api-key", "sk-proj-{d12}" },
+        { "openai-api-key", "sk-svcacct-{d12}" },
+        { "openai-api-key", "sk-admin-{d12}" },
+        { "openai-api-key", "sk-{a16}" },
+        { "openai-api-key", "sk-lf-{h8}-{h4}-{h3}" },
         { "huggingface-token", "hf_{w34}" },
+        { "huggingface-token", "api_org_{w34}" },
         { "huggingface-token", "hf_{a34}" },
         { "groq-api-key", "gsk_{a52}" },
         { "replicate-token", "r8_{a37}" },
@@ -96,16 +108,21 @@ static const struct {
         { "slack-token", "xoxp-{n6}-{a3}" },
         { "slack-token", "xoxa-{a10}" },
         { "slack-token", "xoxr-{a10}" },
+        { "slack-token", "xoxs-{a10}" },
+        { "slack-token", "xoxe-{a10}" },
+        { "slack-token", "xoxd-{a10}" },
         { "slack-app-token", "xapp-1-{u8}" },
-        { "discord-bot-token", "MTA4{a20}.{a6}.{d27}" },
+        { "discord-bot-token", "MTA4{a19}.G{a5}.{d27}" },
         { "telegram-bot-token", "{n9}:AA{d33}" },
         { "twilio-api-key", "SK{h32}" },
+        { "twilio-api-key", "AC{h32}" },
         { "sendgrid-api-key", "SG.{d22}.{d43}" },
         { "mailgun-api-key", "key-{h32}" },
         { "mailchimp-api-key", "{h32}-us1" },
         { "brevo-api-key", "xkeysib-{h64}-{a16}" },
         { "stripe-live-key", "sk_live_{a16}" },
         { "stripe-live-key", "rk_live_{a16}" },
+        { "stripe-live-key", "sk_org_live_{a16}" },
         { "stripe-test-key", "sk_test_{a16}" },
         { "stripe-webhook-secret", "whsec_{s32}" },
         { "shopify-token", "shpat_{h32}" },
@@ -128,6 +145,7 @@ static const struct {
         { "grafana-cloud-token", "glc_eyJ{s32}" },
         { "newrelic-api-key", "NRAK-{u27}" },
         { "sentry-token", "sntryu_{h64}" },
+        { "sentry-token", "sntrys_eyJ{d40}" },
         { "dynatrace-token", "dt0c01.{u24}.{u64}" },
         { "maxmind-license-key", "{a6}_{a29}_mmk" },
         { "adobe-client-secret", "p8e-{d32}" },
@@ -139,7 +157,8 @@ static void test_each_token_is_replaced_in_any_context(void **state)
 {
         (void)state;
         static const char *const contexts[][2] = {
-                { "", "" }, { "a ", " b\n" }, { "x=\"", "\"," }, { "(", ")" }, { "https://h/?t=", "&u=1" },
+                { "", "" }, { "a ", " b\n" }, { "x=\"", "\"," }, { "(", ")" }, { "'", "';" }, { "[", "]," },
+                { "{\"a\":\"", "\"}" }, { "", ";\n" }, { "https://h/?t=", "&u=1" },
                                                                      { "line\\n", "\\n" },
                 { "u%3D", "&" }, { "\\u0026", "\\u0026" }, { "\033[1;32m", "\033[0m" }, { "1:\t", "\r\n" },
                   { "\xc3\xa9", "\xc3\xa9" },
@@ -185,7 +204,7 @@ static void test_each_pattern_of_the_table_is_listed_here(void **state)
                 "slack-webhook",
                 "discord-webhook", "teams-webhook", "jwt", "basic-auth-url", "authorization-header",
                 "secret-env-assignment",
-                "secret-assignment",
+                "secret-assignment", "secret-argument", "netrc-password",
         };
         for (size_t i = 0; i < secret_pattern_count; i++) {
                 bool found = false;
@@ -206,6 +225,23 @@ static void test_longer_token_is_replaced_completely_or_not_at_all(void **state)
         assert_scrubbed(s, "sk-ant-api03-{d93}AA.", R("anthropic-api-key") ".");
         assert_scrubbed(s, "sk-proj-{d300}\n", R("openai-api-key") "\n");
         assert_scrubbed(s, "glpat-{d27}.01.{l9} b", R("gitlab-token") " b");
+        assert_scrubbed(s, "glpat-{d300}.01.{l9},", R("gitlab-token") ",");
+        assert_scrubbed(s, "github_pat_{a22}_{a59}\"", R("github-fine-grained-pat") "\"");
+        assert_scrubbed(s, "ghs_{n7}_eyJ{d33}.eyJ{d300}.{d160})", R("github-oauth") ")");
+        assert_scrubbed(s, "xoxb-{n12}-{n13}-{a24};", R("slack-token") ";");
+        assert_scrubbed(s, "xoxe.xoxp-1-{a160};", "xoxe." R("slack-token") ";");
+        assert_scrubbed(s, "xoxp-{n12}-{n12}-{n13}-{h32})", R("slack-token") ")");
+        assert_scrubbed(s, "xapp-1-A{u10}-{n13}-{h64}'", R("slack-app-token") "'");
+        assert_scrubbed(s, "sk-{a48} sk-{h32} sk-lf-{h8}-{h4}-{h4}-{h4}-{h12}",
+                        R("openai-api-key") " " R("openai-api-key") " " R("openai-api-key"));
+        assert_scrubbed(s, "sk-svcacct-{d160} sk-admin-{d156}", R("openai-api-key") " " R("openai-api-key"));
+        assert_scrubbed(s, "sk-or-v1-{h64}, sk-ant-oat01-{d93}AA",
+                        R("openrouter-api-key") ", " R("anthropic-api-key"));
+        assert_scrubbed(s, "hf_{a37}. tskey-client-{a17}CNTRL-{a32}", R("huggingface-token") ". " R("tailscale-key"));
+        assert_scrubbed(s, "sk_live_{a99} rk_test_{a99} vck_{a60} vcp_{a56}",
+                        R("stripe-live-key") " " R("stripe-test-key") " " R("vercel-token") " " R("vercel-token"));
+        assert_scrubbed(s, "pypi-AgEIcHlwaS5vcmc{d160}, whsec_{s64}", R("pypi-token") ", " R("stripe-webhook-secret"));
+        assert_scrubbed(s, "{a0}MTA4{a22}.X{a5}.{d38} x", R("discord-bot-token") " x");
         assert_unchanged(s, "AKIA{u17}");
         assert_unchanged(s, "AIza{d36}");
         assert_unchanged(s, "npm_{a37}");
@@ -219,6 +255,9 @@ static void test_text_that_resembles_a_token_is_not_changed(void **state)
         assert_unchanged(s, "sk-xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx sk-abcdefghijklmnopqrstuvwxyz");
         assert_unchanged(s, "EAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA");
         assert_unchanged(s, "ghp_short akia{u16} AKIA{l16}");
+        assert_unchanged(s, "sk-container-id-1 sk-estimator-doc-link sk-toggleable__label-arrow sk-learn-2-and-more");
+        assert_unchanged(s, "xoxb-your-token-goes-here xoxb-xxxxxxxxxxxxxxxx vcp_some_function_name hf_{l34}");
+        assert_unchanged(s, "github_pat_with_all_the_scopes_of_a_user a.{d26}.G{a5}.{d27}");
         assert_unchanged(s, "secret_santa_is_a_very_long_identifier_with_words");
         assert_unchanged(s, "commit {h40} sha256:{h64} {h8}-{h4}-{h4}-{h4}-{h12}");
 }
@@ -252,7 +291,7 @@ static void test_values_are_replaced_and_their_names_stay(void **state)
         };
         for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
                 assert_scrubbed(s, cases[i][0], cases[i][1]);
-        assert_unchanged(s, "aws_secret_access_key = {s41}\n");
+        assert_scrubbed(s, "aws_secret_access_key = {s41}\n", "aws_secret_access_key = " R("secret-assignment") "\n");
         assert_unchanged(s, "Authorization: Bearer $TOKEN\nAuthorization: Bearer <token>\n");
         assert_unchanged(s, "api_key = 'get_the_key_from_somewhere' password: \"is required here\"");
 }
@@ -314,6 +353,149 @@ static void test_secret_values_of_environment_variables_are_replaced(void **stat
                 assert_unchanged(s, unchanged[i]);
 }
 
+/* --- settings --- */
+
+#define A "secret-assignment"
+#define E "secret-env-assignment"
+#define G "secret-argument"
+
+/* The text between $ and ~ is the secret. The scrubber finds none in this file: no value begins with $. */
+static const struct {
+        const char *name, *text;
+} settings[] = {
+        /* configuration files */
+        { A, "password = ${l8}~" }, { A, "password=${l8}~" }, { A, "password: ${l8}~" },
+        { A, "password: ${l8}~  # of the test server" }, { A, "password      =   ${c6}2~" },
+        { A, "secret=$s3cr3tv4lue~" }, { A, "secret = $kq3Zx81bT~" }, { A, "token=$abcdefghijklm~" },
+        { E, "PASSWORD: \"${l8}~\"" }, { A, "db_password='${l8}~'" }, { A, "\"apiKey\": \"${a8}~\"," },
+        { A, "{\"password\":\"${l8}~\",\"user\":\"u\"}" }, { A, "  password: '$tr0ub4dor&3~'" },
+        { A, "spring.datasource.password=${c7}~" }, { A, "db.password = $Summer2024!~" },
+        { A, "password = \"$p@ss;w0(rd~\"" }, { A, "passwd = $l3tmein,x~" }, { A, "pwd = '${l8}~'" },
+        { A, "passphrase: $correct-horse-7~" }, { A, "psk=\"$letmein12~\"" }, { A, "smtp_pass = ${l8}~" },
+        { A, "dbPass = \"${l8}~\"" }, { A, "PrivateKey = ${s43}=~" }, { A, "PresharedKey = ${s43}=~" },
+        { A, "secret_key_base: ${h128}~" }, { A, "password: $aHVudGVyMng=~" }, { A, "api-key: ${h32}~" },
+        { A, "{ password: '${l8}~', user: 'u' }" }, { A, "{user: u, password: ${l8}!~, port: 1}" },
+        { A, "<password>${l8}~</password>" }, { A, "<add key=\"Password\" value=\"${l8}~\" />" },
+        { A, "{\"name\": \"DB_PASSWORD\", \"value\": \"${l8}~\"}" },
+        { A, "'password' => '${l8}~'," }, { A, ":password => \"${l8}~\"" }, { A, "password := \"${l8}~\"" },
+        { A, "password: str = \"${l8}~\"" }, { A, "char password[] = \"${l8}~\";" },
+        { A, "char secret[32] = \"${a8}~\";" }, { A, "password = b'${l8}~'" },
+        { A, "config['password'] = '${l8}~'" }, { A, "\\\"password\\\": \\\"${l8}~\\\"" },
+        { A, "X-Api-Key: ${a32}~" }, { A, "client_secret = \"${a24}~\"" }, { A, "token: ${a20}~" },
+        { A, "access_token=${a20}~&expires=1" }, { A, "?token=${a8}~&x=1" }, { A, "api_key2 = ${a8}~" },
+        { A, "password = \"$SuperSecret123~\"" }, { A, "password = \"$a\\\"bc9xy~\"" },
+        /* what Read, Grep and diff put before a line, and a string in JSON */
+        { A, "     7\tpassword=${c7}~" }, { A, "a.ini:7:password=${c7}~" }, { A, "+password=${c7}~" },
+        { A, "user=u\\npassword=${c7}~\\nport=1" }, { A, "\"password=${c7}~\"" },
+        /* shells */
+        { E, "TOKEN=$abc123~" }, { E, "API_TOKEN=$test12~" },
+        { E, "VAULT_TOKEN=$s.kz8.q2m~" }, { E, "SECRET=$abcdef~" }, { E, "PASSWORD=$123456~" },
+        { E, "PASSWORD='$a b c d~'" },
+        { E, "  POSTGRES_PASSWORD: ${c7}~" },
+        { E, "export GITHUB_TOKEN=$k3Zq8W~; make" }, { E, "DB_PASS=${l8}~ ./run" }, { E, "SSHPASS=${l8}~" },
+        { A, "export password=${c7}~" }, { A, "docker run -e password=${c7}~ x" },
+        { E, "docker run -e MYSQL_PWD=${c7}~ x" }, { E, "PGPASSWORD=${c7}~ psql" },
+        { A, "--password=${l8}~ x" }, { A, "--db-password=${c7}~" }, { G, "--password ${l8}~ -x" },
+        { G, "--api-key '${a8}~'" }, { G, "--token ${a20}~" }, { A, "java -Ddb.password=${c7}~ x" },
+        { G, "curl -u admin:${l8}~ http://h/" }, { G, "curl --user 'admin:${l8}~' http://h/" },
+        { G, "#define DEFAULT_PASSWORD \"${l8}~\"" }, { G, "CREATE USER u IDENTIFIED BY '${l8}~'" },
+        { G, "ALTER ROLE u WITH PASSWORD '${l8}~';" },
+        /* connection strings */
+        { A, "Server=h;User Id=u;Password=${c7}~;Timeout=5" }, { A, "\"Server=h;Pwd=${c7}~\"" },
+        { A, "Server=h;Password=${l8}~; Port=1" }, { A, "AccountName=n;AccountKey=${s30}~;Suffix=x" },
+        { A, "jdbc:mysql://h/d?user=u&password=${c7}~&ssl=1" }, { A, "host=h user=u password=${l8}~ dbname=d" },
+        { "basic-auth-url", "postgres:/" "/$u:s3cret9~@h/db" }, { "basic-auth-url", "mongodb+srv:/" "/$u:letmein~@h/" },
+        /* files of tools */
+        { "netrc-password", "machine h login l password ${c7}~" }, { "netrc-password", "  password ${l8}~\n" },
+        { "npm-auth-token", "//registry.npmjs.org/:_authToken=$a1b2c3d4~" },
+        { "npm-auth-token", "_auth=$dXNlcjpwYXNz~" }, { "docker-config-auth", "\"auth\": \"$dXNlcjpwYXNz~\"" },
+        { "authorization-header", "Authorization: Basic $dXNlcjpwYXNz~" },
+        { "authorization-header", "Authorization: Bearer ${a8}~" },
+        { "authorization-header", "Set(\"Authorization\", \"Bearer ${a8}~\")" },
+        { "authorization-header", "-H 'Proxy-Authorization: Basic $dXNlcjpwYXNz~'" },
+        { "authorization-header", "auth = 'Bearer ${a40}~'" },
+        { "authorization-header", "Authorization: token ${h40}~" },
+};
+
+/* Code, references, placeholders and texts. */
+static const char *const no_settings[] = {
+        "password = getpass()", "password: string", "token = os.environ[\"X1Y2Z3\"]", "secret = None",
+        "if (password == NULL)", "if (password == \"hunter2x\")", "while (token != 'a1b2c3d4')",
+        "const char *password = read_line(f);", "password=$PASSWORD", "password = ${{ secrets.X1 }}",
+        "PASSWORD=<your password>", "password=changeme1", "password = \"your-password-1\"",
+        "password: \"{{ vault_pw1 }}\"",
+        "password: \"${DB_PASSWORD1}\"", "password = %(password1)s", "password: required",
+        "password: str | None = None",
+        "password: Optional[str] = Field(None)", "token: u64x2,", "secret: [u8; 32]", "let secret: &str = key1x;",
+        "password = self.password1", "password = config.db2.password", "token = next_token2", "token = tokens[1]",
+        "token=token2, secret=secret2", "f(password=password1, token=self.token2)", "token = lexer->next1;",
+        "token = buffer2 + offset3;", "token = base64url;", "secret = sha256;", "secret: \"hmac-sha256\"",
+        "token_type = \"oauth2\"", "password: \"Password must have 8 characters\"", "login.password=Passwort",
+        "password: \"Contrase\xc3\xb1" "a\"", "password: 'current-password'", "\"token\": \"access_token\"",
+        "\"api_key\": \"OPENAI_API_KEY\"", "api_key=OPENAI_API_KEY", "API_KEY_FILE=/run/secrets/key1",
+        "password_file: /run/secrets/pw1", "secret: projects/1/secrets/db1/versions/2", "secret: my-tls-cert-2024",
+        "secretName: letsencrypt-2024", "--password PASSWORD1", "--token-file t1/token2", "--password string",
+        "--password=<password>", "bypass=letmein1", "compass: north12", "sort_key = 'created_at2'",
+        "password = hunter2x;", "{password: pass1word, x}", "token::Kind1", "case TOKEN_NUMBER1: return number1;",
+        "password: \"\"", "password = ''", "PASSWORD=", "the password is required1 here", "password protected1 file",
+        "a token 'x1y2z3' is not expected", "#define MAX_TOKEN \"unknown\"", "docker run -u 1000:1000 x",
+        "docker run -u node:node x", "password: ENC[AES256_GCM,data:x1y2]", "password: vault:secret/db1#pw2",
+        "secret: arn:aws:secretsmanager:eu-1:1:x2", "TOKEN=true", "password: 12345678", "token = 123456789",
+        "Authorization: Bearer YOUR_ACCESS_TOKEN", "Authorization: Bearer realm=\"x\"",
+        "Authorization: Basic something",
+        "\"auth\": \"required\"", "_auth=base64.encode(x)", "password: test1234", "token: 'fake-a1b2c3'",
+        "API_KEY=config.some.key", "password = \"test-password-1\"",
+        "password = cfg.db2", "password: \"sha256\"", "password: hunter2x is the default",
+        "password = 8characters or more",
+        "PASSWORD: string", "NEW_PASSWORD: 'change'", "PASSWORD: password", "API_KEY=required",
+        "<code>password=on|off</code>", "'/etc/passwd': 'root:x:0:0:r00t'", "login and password for3 x",
+        "PASSWORD_MIN_LENGTH=12", "token_count = 100", "password >= hunter2", "password=required", "secret=generate",
+};
+
+/* Counts texts that are not scrubbed as expected, and prints them. */
+static size_t count_wrong(struct scrubber *s, const char *text, const char *expected)
+{
+        CLEANUP_FREE char *expanded_text = expand(text);
+        CLEANUP_FREE char *expanded_result = expand(expected);
+        CLEANUP_FREE char *result = scrub(s, expanded_text);
+        CLEANUP_FREE char *again = scrub(s, result);
+        if (strcmp(result, expanded_result) == 0 && strcmp(again, result) == 0)
+                return 0;
+        print_error("%s: scrubbed to %s, then to %s\n", text, result, again);
+        return 1;
+}
+
+static void test_values_of_settings_are_replaced_in_every_spelling(void **state)
+{
+        (void)state;
+        static const char *const contexts[][2] = { { "", "" }, { "", "\n" }, { "a\n", "\nb" }, { "a\r\n", "\r\nb" } };
+        CLEANUP_SCRUBBER struct scrubber *s = new_scrubber();
+        size_t wrong = 0;
+        for (size_t i = 0; i < ARRAY_SIZE(settings); i++) {
+                char before[256], value[256], after[256] = "";
+                assert_in_range(sscanf(settings[i].text, "%255[^$]$%255[^~]~%255[^\1]", before, value, after), 2, 3);
+                for (size_t j = 0; j < ARRAY_SIZE(contexts); j++) {
+                        char text[1024], expected[1024];
+                        (void)snprintf(text, sizeof text, "%s%s%s%s%s", contexts[j][0], before, value, after,
+                                       contexts[j][1]);
+                        (void)snprintf(expected, sizeof expected, "%s%s[REDACTED:%s]%s%s", contexts[j][0], before,
+                                       settings[i].name, after, contexts[j][1]);
+                        wrong += count_wrong(s, text, expected);
+                }
+        }
+        assert_int_equal(wrong, 0);
+}
+
+static void test_code_and_placeholders_in_settings_are_not_changed(void **state)
+{
+        (void)state;
+        CLEANUP_SCRUBBER struct scrubber *s = new_scrubber();
+        size_t wrong = 0;
+        for (size_t i = 0; i < ARRAY_SIZE(no_settings); i++)
+                wrong += count_wrong(s, no_settings[i], no_settings[i]);
+        assert_int_equal(wrong, 0);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -326,6 +508,8 @@ int main(void)
                 cmocka_unit_test(test_json_web_tokens_are_replaced),
                 cmocka_unit_test(test_only_the_credentials_of_a_url_are_replaced),
                 cmocka_unit_test(test_secret_values_of_environment_variables_are_replaced),
+                cmocka_unit_test(test_values_of_settings_are_replaced_in_every_spelling),
+                cmocka_unit_test(test_code_and_placeholders_in_settings_are_not_changed),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
